@@ -1,10 +1,10 @@
 """
-Categories, and how many columns were looked at
-===============================================
+Categorical features, and the number of candidates
+==================================================
 
 A genotype has three levels: none, one or two copies of a variant. Three populations differ a
-little in how frequent each variant is, and the ten columns that tell them apart best are kept,
-first out of 200, then out of more and more. The uncorrected model becomes ever surer of itself.
+little in the frequency of each variant. The ten columns that separate them best are kept, first
+out of 200, then out of more and more. The uncorrected model becomes ever more overconfident.
 """
 
 # %%
@@ -37,7 +37,7 @@ models = {
 }
 
 # %%
-# What each model claims for new people, and what happens to them, on average over four data sets.
+# The expected and observed error rates of each model for new people, averaged over four data sets.
 # With three populations, who guesses is wrong in two cases out of three.
 
 data_sets = [draw(seed) for seed in range(4)]
@@ -60,7 +60,7 @@ for ax, name in zip(axes, models, strict=True):
     ax.axhline(2 / 3, color="0.6", linewidth=0.8)
     ax.fill_between(NUMBERS, predicted, observed, color="0.9")
     ax.plot(NUMBERS, observed, "o-", color="#D55E00", label="what happens")
-    ax.plot(NUMBERS, predicted, "s--", color="#0072B2", label="what the model claims")
+    ax.plot(NUMBERS, predicted, "s--", color="#0072B2", label="expected by the model")
     ax.set(title=name, xlabel="columns that were screened", xscale="log", ylim=(0, 0.75))
     ax.set_xticks(NUMBERS, [f"{number:,}" for number in NUMBERS])
     ax.minorticks_off()

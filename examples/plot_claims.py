@@ -1,9 +1,9 @@
 """
-What a model claims, and what happens
-=====================================
+Predicted and observed frequencies
+==================================
 
-Ten features are kept out of 10,000. Without the correction, the model takes the luck of the best
-for signal: among the cases to which it gives one probability, far fewer (or more) are of class 1.
+Ten features are kept out of 10,000. Without the correction, the model mistakes chance for
+signal: among the cases to which it gives one probability, far fewer (or more) are of class 1.
 By default a slope that is learned from held-out cases hides most of that; here it is left out, so
 that the correction is seen alone.
 """

@@ -1,10 +1,10 @@
 """
-Measurements that move together
-===============================
+Correlated features
+===================
 
 Sixty cases, two thousand measurements, and two causes that nobody measured: each cause moves
-hundreds of measurements at once. Naive Bayes takes what they share for evidence many times over.
-The factor classifier knows that they move together.
+hundreds of measurements at once. Naive Bayes counts the shared evidence many times. The
+factor classifier models the correlation.
 """
 
 # %%
@@ -54,12 +54,12 @@ for name, model in models.items():
         proba[name] = model.fit(X, y).predict_proba(X_new)
     found = summarise(y_new, proba[name][:, 1])
     print(
-        f"{name:26s} claims an error of {found.expected_error:.3f}, makes "
+        f"{name:26s} expects an error rate of {found.expected_error:.3f}, observed "
         f"{found.actual_error.value:.3f}; log score {found.log_score.value:.3f}"
     )
 
 # %%
-# Whether what is claimed happens:
+# Predicted and observed frequencies:
 
 ReliabilityDisplay.from_predictions(y_new, {name: p[:, 1] for name, p in proba.items()})
 

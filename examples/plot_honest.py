@@ -2,9 +2,9 @@
 One estimator to start with
 ===========================
 
-``HonestClassifier`` tries every model that suits a table on held-out cases, and averages them by
-what they claimed and what happened. Here 80 patients have 1,000 measurements in blocks that move
-together; a naive Bayes model after selection is far too sure.
+``HonestClassifier`` tries every model that suits a table on held-out cases, and averages them
+with weights learned from these predictions. Here 80 patients have 1,000 measurements in correlated
+blocks; naive Bayes after selection is very overconfident.
 """
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ from honestbayes import HonestClassifier
 
 
 def patients(n, rng):
-    """Return blocks of ten measurements that move together; two blocks differ between classes."""
+    """Return blocks of ten correlated measurements; two blocks differ between classes."""
     ill = rng.permutation(np.arange(n) % 2)
     shared = np.repeat(rng.normal(size=(n, 100)), 10, axis=1)
     X = np.sqrt(0.7) * shared + np.sqrt(0.3) * rng.normal(size=(n, 1000))
@@ -36,7 +36,7 @@ model = HonestClassifier(random_state=0).fit(X, y)
 print(model.model_table())
 
 # %%
-# On new patients: the error rate that each model claims, the one that happens, and the log score.
+# On new patients: the expected and observed error rates and the log score of each model.
 
 new, actual = patients(4000, rng)
 naive = make_pipeline(SelectKBest(f_classif, k=10), GaussianNB()).fit(X, y)
@@ -44,10 +44,10 @@ for name, one in {"selected, naive Bayes": naive, "HonestClassifier": model}.ite
     proba = one.predict_proba(new)
     score = -np.log(np.maximum(proba[np.arange(4000), actual], 1e-9)).mean()
     predicted, observed = proba.min(axis=1).mean(), np.mean(proba.argmax(axis=1) != actual)
-    print(f"{name}: claimed {predicted:.3f}, actual {observed:.3f}, log score {score:.3f}")
+    print(f"{name}: expected {predicted:.3f}, observed {observed:.3f}, log score {score:.3f}")
 
 # %%
-# Of patients of whom a model claims a probability, how many are ill?
+# Among patients with the same predicted probability, how many are ill?
 
 edges = np.linspace(0, 1, 11)
 figure, axes = plt.subplots()
@@ -58,7 +58,7 @@ for name, one in {"selected, naive Bayes": naive, "HonestClassifier": model}.ite
     there = [b for b in range(10) if np.sum(place == b) >= 20]
     means = [[v[place == b].mean() for b in there] for v in (predicted, actual)]
     axes.plot(*means, marker="o", label=name)
-axes.set(xlabel="claimed probability", ylabel="share that is ill")
+axes.set(xlabel="predicted probability", ylabel="share that is ill")
 axes.legend()
 plt.show()
 

@@ -9,8 +9,8 @@ parameter, so that long patterns cost little.
 """
 
 # %%
-# All 958 boards on which a game can end; a third of them is held out. Nothing tells the model what
-# a line is.
+# All 958 boards on which a game can end; a third of them is held out. The model is not told the
+# rules.
 
 import matplotlib.pyplot as plt
 import numpy as np

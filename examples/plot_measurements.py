@@ -1,9 +1,9 @@
 """
-Measurements as they are
-========================
+Continuous features
+===================
 
-Real-valued features, three classes, and a correction for having kept the ten best of 2,000. What
-the model claims for new cases is compared with what happens to them, over ten data sets.
+Real-valued features, three classes, and a correction for having kept the ten best of 2,000. The
+expected and observed error rates for new cases are compared over ten data sets.
 """
 
 # %%
@@ -38,7 +38,7 @@ for name, model in models.items():
         p = model.fit(X, y).predict_proba(X_new)
         predicted.append(p.max(axis=1).mean())
         right.append(np.mean(p.argmax(axis=1) == y_new))
-    print(f"{name:12} claims to be right in {np.mean(predicted):.0%}, is in {np.mean(right):.0%}")
+    print(f"{name:12} expected accuracy {np.mean(predicted):.0%}, observed {np.mean(right):.0%}")
 
 # %%
 # How much signal to expect is learned from all 2,000 measurements. Here is what the last data set

@@ -63,15 +63,17 @@ for kind, selection in model.selections_.items():
     print("   ", ", ".join(selection.kept_names + selection.always_kept_names))
 
 # %%
-# Only findings 0 to 3, site 0, laboratory values 0 to 4 and age go with relapse: luck has let null
-# columns through. The corrected model allows for it, the uncorrected one does not. On 5,000 further
-# patients:
+# Only findings 0 to 3, site 0, laboratory values 0 to 4 and age are associated with relapse; null
+# columns were selected by chance. The corrected model allows for that, the uncorrected one does
+# not. On 5,000 further patients:
 
 uncorrected = SelectiveMixedNB(correction=None, recalibrate=None, **settings).fit(table, outcome)
 many, truth = draw(5000, seed=3)
 for name, fitted in {"uncorrected": uncorrected, "corrected": model}.items():
     p = fitted.predict_proba(many)
-    print(f"{name:12} claims an error of {expected_error(p):.0%}, has {actual_error(truth, p):.0%}")
+    print(
+        f"{name:12} expected error {expected_error(p):.0%}, observed {actual_error(truth, p):.0%}"
+    )
 
 # %%
 # For the 40 new patients, the probability of relapse with its 90% interval. An interval says how

@@ -24,7 +24,7 @@ mixture = SelectiveMixture(n_features_to_select=10, random_state=0)
 mixture = mixture.fit(data.X_train, data.y_train)
 
 # %%
-# What each claims, and what happens. Both err about as often; only one of them knows.
+# Expected and observed error rates. Both models err about as often; only one is calibrated.
 
 expected = {
     "naive Bayes, corrected": naive.predict_proba(data.X_test)[:, 1],
@@ -33,8 +33,9 @@ expected = {
 for name, p in expected.items():
     found = summarise(data.y_test, p)
     print(
-        f"{name:<24} claims {found.expected_error:.1%} errors, {found.actual_error.value:.1%} "
-        f"happen; log score {found.log_score.value:.3f}; slope {found.calibration.slope:.2f}"
+        f"{name:<24} expected error rate {found.expected_error:.1%}, observed "
+        f"{found.actual_error.value:.1%}; log score {found.log_score.value:.3f}; "
+        f"slope {found.calibration.slope:.2f}"
     )
 
 figure, ax = plt.subplots(figsize=(4.6, 4.6), layout="constrained")

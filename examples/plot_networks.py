@@ -15,7 +15,7 @@ from honestbayes.plots import NetworkDisplay
 
 
 def patients(n, rng):
-    """Return a sign that three tests look at, another test, and one that tells nothing."""
+    """Return a sign that three tests look at, another test, and an uninformative one."""
     ill = rng.integers(0, 2, n)
     sign = np.where(rng.random(n) < 0.8, ill, 1 - ill)
     seen = {f"test {j}": np.where(rng.random(n) < 0.95, sign, 1 - sign) for j in (1, 2, 3)}
@@ -35,7 +35,7 @@ plt.show()
 print(model.edges(0.1))
 
 # %%
-# On new patients, the error rate that each model claims, the one that happens, and the log score:
+# On new patients: the expected and observed error rates and the log score of each model.
 
 new, actual = patients(5000, rng)
 naive = AveragedNB(random_state=0).fit(X, y)
@@ -43,4 +43,4 @@ for name, one in {"naive Bayes, averaged": naive, "networks, averaged": model}.i
     proba = one.predict_proba(new)
     score = -np.log(proba[np.arange(5000), actual]).mean()
     predicted, observed = proba.min(axis=1).mean(), np.mean(proba.argmax(axis=1) != actual)
-    print(f"{name}: claimed {predicted:.3f}, actual {observed:.3f}, log score {score:.3f}")
+    print(f"{name}: expected {predicted:.3f}, observed {observed:.3f}, log score {score:.3f}")

@@ -40,16 +40,16 @@ X, y, _, _ = draw(0, 4000)
 X_new, y_new, expected, gift = draw(1, 4000)
 
 # %%
-# The search stops when rows held out have not gained for five steps. Their score is of paths that
-# were chosen without them, so that it tells what new people will have.
+# The search stops after five steps without a better held-out score. Each fold is scored by a path
+# that was chosen without it, so the score applies to new people.
 
 selector = ForwardProbabilitySelector(held_out=5, patience=5).fit(X, y)
 print(selector.path_)
 SelectionPathDisplay.from_estimator(selector)
 
 # %%
-# With all columns naive Bayes is far too sure of new people: its squared error (twice the Brier
-# score) is worse than that of giving everyone the same probability, the first line above.
+# With all columns naive Bayes is very overconfident for new people: its squared error (twice the
+# Brier score) is worse than that of giving everyone the same probability, the first line above.
 
 few = DiscreteNB().fit(selector.transform(X), y)
 every = DiscreteNB().fit(X, y)

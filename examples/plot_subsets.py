@@ -1,10 +1,10 @@
 """
-Which features matter, and how sure that is
-===========================================
+Inclusion probabilities of features
+===================================
 
-Of a hundred features three tell something of the class, one of them little. Subsets are
-drawn from their posterior distribution; a feature's inclusion probability is the share of them that
-hold it.
+Three of a hundred features are informative, one of them only weakly. Subsets are sampled from
+their posterior distribution; a feature's inclusion probability is the share of them that contain
+it.
 """
 
 import matplotlib.pyplot as plt
@@ -26,14 +26,14 @@ InclusionDisplay.from_estimator(sampler)
 plt.show()
 
 # %%
-# The third feature is weak: the data cannot decide on it, and its probability says so; feature 90
-# is noise and has, by luck, a higher one. The subsets that were drawn most often:
+# The third feature is weak, and its probability shows the uncertainty; feature 90 is noise and has
+# a higher one by chance. The most frequent subsets:
 
 for columns, share in sampler.draws_.most_visited(5):
     print(f"{share:.3f}  {columns}")
 
 # %%
-# Predictions are averages over the subsets. On new cases, what is claimed is what happens:
+# Predictions are averages over the subsets. On new cases they are calibrated:
 
 model = AveragedNB(random_state=0).fit(X, y)
 actual = rng.integers(0, 2, 5000)
@@ -42,7 +42,7 @@ for j, right in enumerate((0.75, 0.65, 0.58)):
     new[:, j] = np.where(rng.random(5000) < right, actual, 1 - actual)
 proba = model.predict_proba(new)
 predicted, observed = proba.min(axis=1).mean(), np.mean(proba.argmax(axis=1) != actual)
-print(f"claimed error {predicted:.3f}, actual error {observed:.3f}")
+print(f"expected error {predicted:.3f}, observed error {observed:.3f}")
 
 # %%
 # Chains started with no feature, with all, and with random ones, and agree:

@@ -48,7 +48,7 @@ def or_refused(make):
         return make()
     except ValueError as error:
         said = error
-    ours = isinstance(said, ModelFileError) or "checkpoint of another run" in str(said)
+    ours = isinstance(said, ModelFileError) or "checkpoint of a run with other data" in str(said)
     if not ours or "\n" in str(said):
         raise said
     return None

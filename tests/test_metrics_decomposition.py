@@ -238,7 +238,7 @@ def test_a_planted_mistake_is_noticed(bug):
         ({"n_bins": 0}, "n_bins is 0; give 1 or more"),
         ({"strategy": "even"}, "strategy is 'even'; give 'uniform' or 'quantile'"),
         ({"sample_weight": [1, 2]}, "give one number for each of the 4 cases"),
-        ({"sample_weight": [1, 2, -1, 1]}, "give finite numbers from 0 on"),
+        ({"sample_weight": [1, 2, -1, 1]}, "must be finite numbers of 0 or more"),
         ({"sample_weight": [0, 0, 0, 0]}, "not all of them 0"),
         ({"sample_weight": [1, np.inf, 1, 1]}, "give finite numbers"),
     ],

@@ -253,10 +253,10 @@ def test_every_display_renders_to_a_picture_that_is_not_blank(predictions, tmp_p
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ReliabilityDisplay.from_predictions([0, 1], {}), "nothing to plot"),
+        (lambda: ReliabilityDisplay.from_predictions([0, 1], {}), "mapping is empty"),
         (lambda: ReliabilityDisplay.from_predictions([0, 1], {"a": [0, 1]}, name="b"), "name is"),
         (lambda: FeaturePathDisplay.from_path(path(), ax=[None]), "ax holds 1 axes"),
-        (lambda: ProfitDisplay({}), "nothing to plot"),
+        (lambda: ProfitDisplay({}), "mapping is empty"),
         (lambda: SelectionPathDisplay.from_estimator(BernoulliNB()), "BernoulliNB has no path_"),
         (lambda: InclusionDisplay.from_estimator(BernoulliNB()), "has no inclusion_probabilities_"),
         (lambda: NetworkDisplay.from_estimator(BernoulliNB()), "has no edge_probabilities_"),
@@ -406,7 +406,7 @@ def test_a_selection_path_has_both_losses_names_and_the_step_kept():
     assert kept.get_xdata() == [2, 2]
     names = [text.get_text() for text in display.ax_.get_xticklabels()]
     assert names == ["(none)", "x0", "x1", "x2"]
-    expected = ["training rows", "rows held out", "kept: 2 features"]
+    expected = ["training rows", "held-out rows", "kept: 2 features"]
     assert legend_texts(display.ax_) == expected
     assert display.ax_.get_ylabel() == "squared error (summed over classes)"
 
@@ -432,7 +432,7 @@ def test_a_selection_path_from_a_selector_says_what_was_scored_and_on_what():
     ).fit(X, y)
     display = SelectionPathDisplay.from_estimator(chosen)
     assert display.ax_.get_ylabel() == "log score"
-    assert legend_texts(display.ax_)[1] == "rows held out, which helped to choose"
+    assert legend_texts(display.ax_)[1] == "held-out rows, which helped to choose"
 
     def my_loss(y, proba):
         return np.mean((y - proba[:, 1]) ** 2)

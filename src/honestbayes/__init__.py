@@ -1,4 +1,4 @@
-"""honestbayes: probabilities that stay honest after feature selection."""
+"""honestbayes: calibrated class probabilities after feature selection."""
 
 from importlib.metadata import PackageNotFoundError, version
 

@@ -1,4 +1,4 @@
-"""``honestbayes`` and ``python -m honestbayes``: the command line, where it is installed."""
+"""Entry point of ``honestbayes`` and ``python -m honestbayes``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NEEDED = ("typer", "rich", "jinja2", "matplotlib", "pandas", "pyarrow")
 
 
 def program() -> None:
-    """Run the command line as a process of its own."""
+    """Run the command line as a separate process."""
     code: int | None = 1
 
     def leave() -> None:
@@ -39,7 +39,7 @@ def program() -> None:
 
 
 def main() -> None:
-    """Run the command line, or print in one line what is missing."""
+    """Run the command line, or print which package is missing."""
     _open_closed_streams()
     missing = [package for package in _NEEDED if find_spec(package) is None]
     if missing:

@@ -1,4 +1,4 @@
-"""The specs of all models, the average of models among them."""
+"""The specs of all models, including the average of models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How kernels are compiled: once per machine where a folder can be written, else once per process.
+"""Compilation of kernels, cached on disk where a folder can be written.
 
 Numba keeps what it compiled beside the source, or in the user's cache folder, or in the one that
 ``NUMBA_CACHE_DIR`` names. In containers and services there may be none of these; kernels are then

@@ -1,4 +1,4 @@
-"""From probabilities to actions: the one with the largest expected benefit, case by case.
+"""Decisions: the action with the largest expected benefit for each case.
 
 B(a, c, x) is what action a is worth on case x if its class is c. The best action maximises the sum
 of P(c | x) B(a, c, x) over classes (Gidofalvi and Zadrozny, equation 1). Benefits may be the same
@@ -174,13 +174,13 @@ class ProfitCurve:
 
     @property
     def best(self) -> int:
-        """Index of the largest profit, which is not known beforehand."""
+        """Index of the largest profit, which is known only in hindsight."""
         return int(np.argmax(self.profit))
 
     def at(self, budget: float) -> float:
-        """Return the profit if at most so many cases can be acted on, and no more than pay."""
+        """Return the profit when at most ``budget`` cases can be acted on."""
         if not budget >= 0:
-            msg = f"budget={budget!r} is not a number from 0 on."
+            msg = f"budget={budget!r} is not a number of 0 or more."
             raise ValueError(msg)
         # Sums of weights are not exact: 0.1 + 0.1 + 0.1 is more than 0.3.
         index = int(np.searchsorted(self.acted_on, budget * (1 + 1e-12), side="right")) - 1
@@ -274,7 +274,7 @@ def _weights(sample_weight: ArrayLike | None, n: int) -> FloatArray:
         return np.ones(n)
     weight = np.asarray(sample_weight, dtype=float)
     if weight.shape != (n,) or not np.all((weight >= 0) & (weight < np.inf)):
-        msg = f"sample_weight must be {n} finite numbers, none below 0."
+        msg = f"sample_weight must be {n} finite numbers of 0 or more."
         raise ValueError(msg)
     return weight
 
@@ -298,7 +298,7 @@ def _checked_benefits(benefits: ArrayLike, n: int, n_classes: int | None, name: 
     if not fits or worth.shape[-2] < 1 or worth.shape[-1] != (n_classes or worth.shape[-1]):
         last = "n_classes" if n_classes is None else n_classes
         msg = (
-            f"{name} has shape {worth.shape}; give (n_actions, {last}), or, where they differ from "
+            f"{name} has shape {worth.shape}; give (n_actions, {last}), or, if they differ from "
             f"case to case, ({n}, n_actions, {last})."
         )
         raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""The demonstration: expected and observed error rates of naive Bayes and of the average.
+"""The demonstration: expected and observed error rates of naive Bayes and HonestClassifier.
 
 The first part simulates data, so that the truth is known; the second makes a report on the
 leukaemia data that come with the package.
@@ -43,7 +43,7 @@ print(model.predict_proba(data.X[1::2]))"""
 
 
 def main(folder: Path, progress: Progress = no_progress) -> None:
-    """Print both comparisons, write the report, and print five lines to copy."""
+    """Print both comparisons, write the report, and print code to copy."""
     check_folder(folder, frozenset({TABLE}))
     for section in (simulated_section(), leukemia_section(folder, progress), closing_section()):
         for line in section:
@@ -90,7 +90,7 @@ def simulated_section() -> Iterator[str]:
     if model.restriction_cost_ > 0:
         cost = f"{model.restriction_cost_:.2f} of held-out log score"
         yield f"Keeping {N_KEPT} columns costs {cost}: the signal is spread over"
-        yield "all of them. Without n_features_to_select, models choose their own number."
+        yield "all of them. Without n_features_to_select, each model chooses its own number."
         yield ""
 
 
@@ -121,7 +121,7 @@ def leukemia_section(folder: Path, progress: Progress) -> Iterator[str]:
     yield "2. Real data: leukaemia, ALL or AML (Golub et al., 1999)"
     yield ""
     yield f"{n_cases} patients; {n_genes:,} genes. Naive Bayes keeps {N_KEPT}; the models of"
-    yield "the average choose their own numbers. All is fitted again in each of five folds."
+    yield "the average choose their own numbers. Everything is fitted again in each of five folds."
     yield ""
     frame = pd.DataFrame(data.X, columns=data.feature_names.tolist())
     frame.insert(0, "leukemia", np.array(data.classes)[data.y])

@@ -1,4 +1,4 @@
-"""Loading of model files of any kind."""
+"""Loading of model files."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _TABLE_MODEL = "table model"
 
 
 def loadable_kinds() -> tuple[str, ...]:
-    """Return the names in files of the kinds of models that can be loaded."""
+    """Return the names of the kinds of models that can be loaded."""
     return (*_estimators(), _TABLE_MODEL)
 
 
@@ -88,5 +88,5 @@ def _class_of(kind: str) -> Any:
     try:
         return import_module("honestbayes.tables.model").TableModel
     except ImportError as error:
-        msg = 'a model of tables needs pyarrow: pip install "honestbayes[cli]"'
+        msg = 'this model needs pyarrow: pip install "honestbayes[cli]"'
         raise ModelFileError(msg) from error

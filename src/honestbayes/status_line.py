@@ -1,4 +1,4 @@
-"""A line of progress: on a terminal, in a notebook, or in a log."""
+"""A progress line for terminals, notebooks and logs."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class StatusLine:
 
 
 def in_notebook() -> bool:
-    """Whether this runs in the kernel of a notebook, which can replace its output."""
+    """Whether this runs in a notebook."""
     module = sys.modules.get("IPython")
     shell = None if module is None else module.get_ipython()
     return getattr(shell, "kernel", None) is not None
 
 
 def is_watched() -> bool:
-    """Whether someone may be looking: in a notebook, or on a terminal."""
+    """Whether the output is shown in a notebook or on a terminal."""
     return in_notebook() or sys.stderr.isatty()

@@ -1,4 +1,4 @@
-"""Records that are tables: as frames, and as they look in a notebook."""
+"""Records that convert to data frames and render as HTML tables."""
 
 from __future__ import annotations
 

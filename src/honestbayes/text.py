@@ -1,4 +1,4 @@
-"""Text from data that moves no cursor and turns no line around, wherever people read it."""
+"""Removal of control characters from text that comes from data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _KEPT = {"\n", "\t", "\u200c", "\u200d"}
 
 
 def sanitize_text(text: str, instead: str = "?") -> str:
-    r"""Return text in which a sign stands for every character that acts instead of being seen.
+    r"""Return text with control characters replaced by visible ones.
 
     These are control characters, halves of characters, separators of lines and paragraphs, and
     invisible ones that format, such as those by which "gpj.exe" reads "exe.jpg". Spaces of all

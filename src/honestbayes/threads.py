@@ -1,4 +1,4 @@
-"""One thread of linear algebra while many small matrices are multiplied.
+"""Limit linear algebra to one thread while many small matrices are multiplied.
 
 BLAS divides each product between all cores, and its threads wait for each other by spinning. Where
 products are small, or cores are busy, that takes many times as long as one thread does.

@@ -253,7 +253,7 @@ def test_chains_run_in_the_folds_of_a_table_beyond_memory():
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ({"kinds": {3: "categorical"}}, "column 3 categorical, but X is beyond memory"),
+        ({"kinds": {3: "categorical"}}, "column 3 as categorical, but X is beyond memory"),
         ({"candidates": [LogisticRegression()]}, "classifiers, which see all columns, but X is"),
     ],
 )

@@ -267,7 +267,7 @@ def test_a_class_of_a_single_case_gets_its_share():
     X, y = measurements(n=61)
     y = y.copy()
     y[60] = 7
-    with pytest.warns(UserWarning, match="class 7 has one case only, from which"):
+    with pytest.warns(UserWarning, match="class 7 has only one case, so its probability"):
         model = HonestClassifier(**QUICK).fit(X, y)
     proba = model.predict_proba(X)
     np.testing.assert_allclose(proba[:, 2], 2 / 64)

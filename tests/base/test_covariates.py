@@ -247,7 +247,7 @@ def test_bad_covariates_are_refused(kind):
     frame = NAIVE.get(kind, lambda same: same)(frame)
     with pytest.raises(ValueError, match="covariates names 'weight'"):
         kind(covariates=["weight"]).fit(frame, y)
-    with pytest.raises(ValueError, match="in covariates and in always_keep"):
+    with pytest.raises(ValueError, match="in both covariates and always_keep"):
         kind(covariates=["age"], always_keep=["age"]).fit(frame.drop(columns="sex"), y)
 
 

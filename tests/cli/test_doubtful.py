@@ -32,7 +32,7 @@ def stopped(ended):
     assert ended.out == "", ended
     first, *doubts = ended.err.splitlines()
     assert first.startswith("honestbayes: ")
-    assert "may lead to a wrong conclusion" in first
+    assert "may lead to wrong conclusions" in first
     assert all(line.startswith("- ") and line.endswith(".") for line in doubts)
     return doubts
 
@@ -83,7 +83,7 @@ def test_doubtful_labels_stop_and_their_options_decide(run, folder, command):
     write(frame, folder / "labels.csv")
     words = ("labels.csv", *TARGET[:2])
     doubts = stopped(run(command, *words, cwd=folder))
-    assert any("--merge-labels to make them one" in doubt for doubt in doubts)
+    assert any("--merge-labels to merge them" in doubt for doubt in doubts)
     assert any("--missing-label unknown if the class" in doubt for doubt in doubts)
     words += {"report": SHORT, "fit": TARGET[2:], "select": ()}[command]
     words += ("--merge-labels", "--missing-label", "unknown", "--out", f"labels-{command}", "-q")
@@ -99,11 +99,11 @@ def test_doubtful_labels_stop_an_evaluation_and_their_options_decide(run, folder
     write(frame, folder / "spelled.csv")
     words = ("evaluate", "known.honestbayes", "spelled.csv", "--json")
     doubts = stopped(run(*words, cwd=folder))
-    assert any("--merge-labels to take other spellings for these" in doubt for doubt in doubts)
+    assert any("--merge-labels to accept other spellings of these" in doubt for doubt in doubts)
     assert any("--missing-label unknown if the class" in doubt for doubt in doubts)
     decided = ("--merge-labels", "--missing-label", "unknown")
     ended = run(*words, *decided, cwd=folder)
-    assert ended.err == "warning: 3 rows have no class and took no part.\n"
+    assert ended.err == "warning: 3 rows have no class and were ignored.\n"
     summary = json.loads(ended.out)["summary"]
     expected = frame.drop(index=range(6, 9))
     expected["status"] = expected["status"].str.lower()
@@ -112,7 +112,7 @@ def test_doubtful_labels_stop_an_evaluation_and_their_options_decide(run, folder
     assert json.loads(run(*words, cwd=folder).done())["summary"] == summary
     # A label that no option explains is refused, with the classes of the model.
     said = run(*words[:2], "spelled.csv", "--keep-labels", cwd=folder).refused()
-    assert "but the model knows the classes" in said
+    assert "but the model was trained on the classes" in said
 
 
 def test_doubtful_labels_stop_packing_and_their_options_decide(run, folder):
@@ -121,7 +121,7 @@ def test_doubtful_labels_stop_packing_and_their_options_decide(run, folder):
     write(frame, folder / "bits.csv")
     words = ("bits.csv", "--target", "status")
     (doubt,) = stopped(run("pack", "bits.csv", "store", "--target", "status", cwd=folder))
-    assert "--merge-labels to make them one" in doubt
+    assert "--merge-labels to merge them" in doubt
     run("pack", "bits.csv", "store", *words[1:], "--merge-labels", "-q", cwd=folder).done()
     assert set(open_store(folder / "store").labels) == {"no", "yes"}
     frame.loc[4, "status"] = "unknown"
@@ -207,7 +207,7 @@ def test_another_alphabet_is_read_where_it_is_named(run, folder):
     assert "Köln" in shown
     run("predict", "latin.honestbayes", "latin.csv", *words, cwd=folder).done()
     assert (
-        "no alphabet" in run("fit", "latin.csv", *TARGET, "--encoding", "x", cwd=folder).refused()
+        "no encoding" in run("fit", "latin.csv", *TARGET, "--encoding", "x", cwd=folder).refused()
     )
 
 
@@ -240,7 +240,7 @@ def test_the_kind_of_a_column_can_be_decided_and_is_reported(run, folder):
     [
         (("--flags", "g0"), "'g0' has 1"),
         (("--categorical", "g0", "--measured", "g0"), "is given two kinds"),
-        (("--categorical", "status"), "is given a kind (--categorical), but is no feature"),
+        (("--categorical", "status"), "has a kind (--categorical), but is not a feature"),
         (("--measured", "status2"), "no column 'status2'"),
         (("--measured", "town"), "'town' holds 'a' in line 2 of the file, which is not a number"),
     ],
@@ -305,7 +305,7 @@ def test_rows_that_are_there_twice_are_one_finding_and_not_one_for_every_column(
     write(half.loc[half.index.repeat(2)], tmp_path / "twins.csv")
     ended = run("fit", "twins.csv", *TARGET, "--out", "m", cwd=tmp_path)
     assert ended.code == 3
-    assert "decide one thing first" in ended.err
+    assert "resolve this doubt" in ended.err
     assert "40 of 80 rows repeat another row exactly" in ended.err
     words = (*TARGET, "--keep-duplicates", "-q", "--out", "m")
     run("fit", "twins.csv", *words, cwd=tmp_path).done()
@@ -326,5 +326,5 @@ def test_numbers_with_units_stop_the_command_and_ignoring_them_is_possible(tmp_p
     write(STOPPED["numbers such as 28.1 mg"][0](), tmp_path / "doses.csv")
     (doubt,) = stopped(run("report", "doses.csv", *TARGET, *SHORT, cwd=tmp_path))
     assert "'dose' holds numbers with a unit, such as '" in doubt
-    assert doubt.endswith(" or give: --ignore dose.")
+    assert doubt.endswith(" or use: --ignore dose.")
     run("fit", "doses.csv", *TARGET, "--ignore", "dose", "-q", cwd=tmp_path).done()

@@ -336,7 +336,7 @@ def test_the_folder_that_is_full_is_named_as_it_was_typed(run, tmp_path, command
         ("t.json", b'[{"a": 1, "outcome": "no"}]', "t.json is JSON, which is not read; write the"),
         ("t.csv", b' {"a": [1, 2]}', "t.csv is JSON, which is not read; write the table as"),
         ("t.csv", b"<!DOCTYPE html><p>", "t.csv is a web page, which is not read; write the"),
-        (None, b"", "data.csv is given by its address (https); download it, and give the file."),
+        (None, b"", "data.csv is an address (https); download it, and give the file."),
     ],
 )
 def test_what_is_no_table_is_refused_in_one_clear_sentence(run, tmp_path, name, content, says):

@@ -81,9 +81,9 @@ def test_one_set_of_columns_and_its_cost_are_told(place, run):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--threshold", "0.2"), "keeps a number of columns, not those above a threshold"),
-        (("--features", "cv"), "tries several numbers of features by itself"),
-        (("--order", "2"), "the honest model does not know it"),
+        (("--threshold", "0.2"), "does not take a threshold"),
+        (("--features", "cv"), "chooses numbers of features itself"),
+        (("--order", "2"), "the honest model does not have this option"),
         (("--model", "mixed", "--effort", "quick"), "use --model honest"),
     ],
 )

@@ -64,7 +64,7 @@ def test_the_correction_is_named(place, run):
 def test_codes_stay_codes_in_prediction(place, run):
     table = pd.read_csv(place / "table.csv", dtype={"zip": str})
     printed = (place / "printed.txt").read_text(encoding="utf-8")
-    note = f"is used as text: line 2 of the file holds '{table['zip'][0]}', a code by its leading"
+    note = f"is used as text: line 2 of the file holds '{table['zip'][0]}', a code with a leading"
     assert note in " ".join(printed.split())
     model = honestbayes.load(place / "model")
     assert model.encoding.levels["zip"] == tuple(CODES)
@@ -73,7 +73,7 @@ def test_codes_stay_codes_in_prediction(place, run):
     write(new, place / "new.csv")
     ended = run("predict", "model", "new.csv", "--exact", cwd=place)
     assert ended.err == (
-        "warning: column 'zip' holds categories that the model does not know, taken for missing: "
+        "warning: column 'zip' has categories that were not in training, treated as missing: "
         "'1007'.\n"
     )
     new.loc[0, "zip"] = None

@@ -76,9 +76,7 @@ def test_predictions_are_those_of_the_loaded_model_also_of_missing_cells(here):
     model = honestbayes.load(here / "report" / "model.honestbayes")
     assert isinstance(model.estimator, InteractionClassifier)
     result = call("predict", "report/model.honestbayes", "new.csv", "--interval", 0.9, "--exact")
-    assert (
-        "holds categories that the model does not know, taken for missing: 'hail'" in result.stderr
-    )
+    assert "has categories that were not in training, treated as missing: 'hail'" in result.stderr
     rows = rows_of(result.stdout)
     new = weather(30, seed=1)
     new.loc[[4], "sex"], new.loc[[5], NAME] = None, None
@@ -115,7 +113,7 @@ def test_the_order_is_given_or_chosen_and_missing_cells_are_a_level_where_asked(
     assert "sex=(missing)" in called("inspect", "holes")
     model = honestbayes.load(here / "holes").estimator
     assert (model.order_, model.missing) == (1, "level")
-    assert "in column 'sex'; make missing a level of its own with --missing-as-level" in (
+    assert "in column 'sex'; treat missing cells as a category with --missing-as-level" in (
         refused("fit", "holes.csv", *GIVEN)
     )
 
@@ -123,16 +121,19 @@ def test_the_order_is_given_or_chosen_and_missing_cells_are_a_level_where_asked(
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("--features", 3), "--features: the model with interactions does not correct for a"),
+        (("--features", 3), "--features: the model with interactions keeps all columns"),
         (("--features", "cv"), "--features: the model with interactions does not choose"),
-        (("--threshold", 0.2), "--threshold: the model with interactions does not correct for a"),
-        (("--path",), "--path: the model with interactions does not correct for a selection"),
-        (("--order", "none"), "--order: 'none' is not a number of columns from 1 on, or 'cv'."),
-        (("--order", 0), "--order: '0' is not a number of columns from 1 on, or 'cv'."),
-        (("--model", "mixed", "--order", 2), "--order: the mixed model does not know it; leave"),
+        (("--threshold", 0.2), "--threshold: the model with interactions keeps all columns"),
+        (("--path",), "--path: the model with interactions keeps all columns"),
+        (("--order", "none"), "--order: 'none' is not a positive number of columns or 'cv'."),
+        (("--order", 0), "--order: '0' is not a positive number of columns or 'cv'."),
+        (
+            ("--model", "mixed", "--order", 2),
+            "--order: the mixed model does not have this option; leave",
+        ),
         (
             ("--model", "factors", "--missing-as-level"),
-            "--missing-as-level: the factors model does not know it; leave it out, or use",
+            "--missing-as-level: the factors model does not have this option; leave it out, or use",
         ),
     ],
 )

@@ -41,7 +41,7 @@ def test_new_rows_with_unknown_levels_and_missing_cells_are_predicted(place, run
         "predict", "report/model.honestbayes", "new.csv", "--interval", 0.9, "--exact", cwd=place
     )
     assert ended.code == 0
-    assert "column 'stage' holds categories that the model does not know" in ended.err
+    assert "column 'stage' has categories that were not in training" in ended.err
     assert "'V'" in ended.err
     rows = rows_of(ended.out)
     model = honestbayes.load(place / "report" / "model.honestbayes")
@@ -109,7 +109,7 @@ def test_the_old_model_is_there_on_request(place, run):
 def test_more_features_than_any_kind_has_are_refused(place, run):
     words = run("report", "clinic.csv", *TARGET, "-k", 13, cwd=place).refused()
     assert words == (
-        "--features 13 is more than the 12 features of any kind to select from; give 12 or fewer, "
+        "--features 13 is more than the 12 candidate features of any kind; give 12 or fewer, "
         "or 'all'."
     )
     run("fit", "clinic.csv", *TARGET, "-k", 12, "-q", "--out", "twelve", cwd=place).done()
@@ -123,4 +123,4 @@ def test_one_feature_alone_is_counted_as_one(place, run):
     others = ("stage", "ward", "smoker", "flag", "answer")
     ignored = [word for name in others for word in ("--ignore", name)]
     words = run("fit", "clinic.csv", *TARGET, *kept, *ignored, "-k", 2, cwd=place).refused()
-    assert words == "--features 2 is more than the 1 feature to select from; give 1, or 'all'."
+    assert words == "--features 2 is more than the 1 candidate feature; give 1, or 'all'."

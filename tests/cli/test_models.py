@@ -50,7 +50,7 @@ def test_predict_gives_the_numbers_of_the_estimator(model, new, folder, run):
     ended = run("predict", model, "new.csv", "--exact", cwd=folder)
     assert ended.code == 0
     assert ended.err == (
-        "warning: column 'sex' holds categories that the model does not know, taken for missing: "
+        "warning: column 'sex' has categories that were not in training, treated as missing: "
         "'=y', 'x'.\n"
     )
     rows = rows_of(ended.out)
@@ -133,12 +133,12 @@ def test_nothing_of_the_user_is_replaced(model, new, place, run, tmp_path):
         ((*fit, "new.csv"), "new.csv exists and is not a model file"),
         ((*fit, "folder"), "folder is a folder"),
         ((*fit, "no/where"), "the folder for where does not exist"),
-        ((*predict, "new.csv"), "--out new.csv would replace what is read"),
-        ((*predict, "model"), "--out model would replace what is read"),
-        ((*predict, "link"), "--out link would replace what is read"),
+        ((*predict, "new.csv"), "--out new.csv would overwrite an input file"),
+        ((*predict, "model"), "--out model would overwrite an input file"),
+        ((*predict, "link"), "--out link would overwrite an input file"),
         ((*predict, "folder"), "folder is a folder"),
         ((*predict, "no/where"), "the folder for where does not exist"),
-        ((*predict, os.devnull), "is not an ordinary file"),
+        ((*predict, os.devnull), "is not a regular file"),
     ):
         assert words in run(*command, cwd=tmp_path).refused()
     assert (tmp_path / "new.csv").read_text() == new.to_csv(index=False)
@@ -152,7 +152,7 @@ def test_evaluate_judges_by_the_rows_that_have_a_class(model, new, folder, run):
     labels[5:12] = ""
     write(new.assign(status=labels), folder / "some.csv")
     ended = run("evaluate", model, "some.csv", "--json", cwd=folder)
-    assert "warning: 7 rows have no class and took no part.\n" in ended.err
+    assert "warning: 7 rows have no class and were ignored.\n" in ended.err
     found = strict_json(ended.out)
     kept = (labels != "").to_numpy()
     wrong = (p >= 0.5) != (labels == "ill")
@@ -179,7 +179,7 @@ def test_evaluate_with_other_classes_with_one_and_with_none(model, new, folder, 
     write(new[new["status"] == "well"], folder / "well.csv")
     write(new.rename(columns={"status": "State"}), folder / "State.csv")
     for name, words in {
-        "dead.csv": "holds 'dead', but the model knows the classes 'well', 'ill'",
+        "dead.csv": "holds 'dead', but the model was trained on the classes 'well', 'ill'",
         "none.csv": "none.csv has no row with a class in column 'status'",
         "State.csv": "has no column 'status'; did you mean 'State'?",
     }.items():
@@ -187,7 +187,7 @@ def test_evaluate_with_other_classes_with_one_and_with_none(model, new, folder, 
     assert run("evaluate", model, "State.csv", "--target", "State", cwd=folder).code == 0
     ended = run("evaluate", model, "well.csv", cwd=folder)
     assert ended.code == 0
-    assert "all cases are of class 'well'; AUC and calibration need all" in ended.err
+    assert "all cases belong to class 'well'; AUC and calibration need cases" in ended.err
     assert "actual error" in ended.out
     assert "nan" not in ended.out
     assert "inf" not in ended.out

@@ -30,7 +30,7 @@ def test_a_table_of_the_users_is_not_replaced_by_predictions(folder, run, conten
     (folder / "p.csv").write_text(content)
     ended = run("predict", "m", "t.csv", "--out", "p.csv", cwd=folder)
     assert ended.code == 2
-    assert "p.csv exists and holds no predictions" in ended.err
+    assert "p.csv exists and does not hold predictions" in ended.err
     assert (folder / "p.csv").read_text() == content
 
 

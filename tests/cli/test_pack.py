@@ -96,14 +96,14 @@ def test_numbers_stay_numbers_and_measurements_are_cut(here, run):
     words = ("--target", "status", "--ignore", "id")
     said = run("pack", "u.csv", "u", *words, cwd=here).refused()
     assert said == (
-        "column 'gene3' holds 0.14285714285714285 in line 3 of the file; a packed store holds 0 "
-        "and 1: cut continuous features (binarize='auto', or --cut auto)."
+        "column 'gene3' holds 0.14285714285714285 in line 3 of the file; a packed store holds "
+        "only 0 and 1; cut continuous features (binarize='auto', or --cut auto)."
     )
     run("pack", "u.csv", "v", *words, "--cut", "auto", "--quiet", cwd=here).done()
     store = open_store(here / "v")
     assert store.labels.tolist() == frame["status"].tolist()
     np.testing.assert_array_equal(store.take(np.array([3]))[:, 0], np.arange(100) >= 50)
-    assert "store.zero_one(X) cuts new rows alike" in run("inspect", "v", cwd=here).done()
+    assert "store.zero_one(X) cuts new rows in the same way" in run("inspect", "v", cwd=here).done()
     assert "is not a number, 'auto' or" in run("pack", "u.csv", "w", "--cut", "x", cwd=here).err
 
 
@@ -111,7 +111,7 @@ def test_inspect_shows_a_store_and_finds_damage(here, run):
     run("pack", "t.csv", "store", *OPTIONS["t.csv"], "-q", cwd=here).done()
     printed = run("inspect", "store", cwd=here).done()
     assert printed.startswith("store is a packed store: 100 rows x 30 named columns")
-    assert "All checksums are right (1 file of bits)." in printed
+    assert "All checksums match (1 file of bits)." in printed
     found = strict_json(run("inspect", "store", "--json", cwd=here).done())
     assert (found["rows"], found["columns"], found["classes"]) == (100, 30, ["ill", "well"])
     part = here / "store" / "part-00000.bits"
@@ -148,12 +148,15 @@ def test_what_cannot_be_packed_is_refused_in_one_line(here, run):
         (("nothing.csv", "s"), "there is no file nothing.csv"),
         (("t.csv", "taken", *OPTIONS["t.csv"]), "taken exists; choose another name, or remove it."),
         (("t.csv", "s", "--target", "staus"), "did you mean 'status'?"),
-        (("t.npy", "s", "--target", "y"), "t.npy has no names of columns; leave out --target"),
-        (("t.npz", "s"), "y in t.npz is no feature; give it as --target y"),
+        (("t.npy", "s", "--target", "y"), "t.npy has no column names; leave out --target"),
+        (("t.npz", "s"), "y in t.npz is not a feature; use --target y"),
         (("broken.npy", "s"), "broken.npy cannot be packed"),
         (
             ("holes.csv", "s", "--ignore", "id", "--ignore", "status"),
-            "column 'gene7' is missing in line 6 of the file; a packed store has no missing cells",
+            (
+                "column 'gene7' is missing in line 6 of the file; a packed store cannot hold "
+                "missing cells"
+            ),
         ),
         (
             ("holes.csv", "s", *OPTIONS["t.csv"]),
@@ -180,7 +183,7 @@ def test_packing_that_was_stopped_goes_on_by_the_same_command(here, run, monkeyp
         patch.setattr(packing, "_finish", Mock(side_effect=full))
         with pytest.raises(OSError, match="the disk is full"):
             packing.pack_store(file.source, here / "store", labels=file.labels)
-    assert "store is not complete" in run("inspect", "store", cwd=here).refused()
+    assert "store is incomplete" in run("inspect", "store", cwd=here).refused()
     other = ("--target", "status", "--ignore", "id", "--ignore", "gene9")
     said = run("pack", "t.csv", "store", *other, cwd=here).refused()
     assert said.startswith("store.partial is an unfinished store of another table")

@@ -204,7 +204,7 @@ def test_a_place_that_may_not_be_written_to_is_refused_before_the_work(tmp_path,
     # The superuser, as whom tests may run, may write everywhere.
     monkeypatch.setattr(os, "access", lambda *_: False)
     for check in (check_folder, check_output_file):
-        with pytest.raises(InputError, match=r"the folder for new may not be written to; choose"):
+        with pytest.raises(InputError, match=r"the folder for new is not writable; choose"):
             check(tmp_path / "new")
 
 
@@ -223,10 +223,10 @@ def test_what_a_table_is_too_small_for_is_said_in_words_of_the_options(run, tmp_
             ("--folds", 5),
             "--folds 5 is too many: class 'ill' has 2 cases; give --folds 2.",
         ),
-        ("small.csv", ("-k", 4), "--features 4 is more than the 3 features to select from"),
+        ("small.csv", ("-k", 4), "--features 4 is more than the 3 candidate features"),
         ("small.csv", ("-k", 0), "--features 0 leaves no feature"),
-        ("small.csv", ("-k", "cv"), "--features cv needs 20 cases of a class"),
-        ("small.csv", ("--groups", "one"), "all rows are of one group"),
+        ("small.csv", ("-k", "cv"), "--features cv needs a class with 20 cases"),
+        ("small.csv", ("--groups", "one"), "all rows belong to one group"),
         ("small.csv", ("--positive", "dead"), "no class 'dead'; its classes are 'ill', 'well'"),
         ("small.csv", ("--keep", "g0", "--ignore", "g0"), "'g0' is given as"),
         ("small.csv", ("--keep", "Stetus"), "no column 'Stetus'; did you mean 'status'?"),

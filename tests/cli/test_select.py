@@ -78,7 +78,7 @@ def test_forward_by_default_stops_by_itself_and_says_what_it_did(frame, place, r
     words = " ".join(printed.split())
     assert "clinic.csv: 120 cases, 60 of them ill; 17 columns" in words
     assert f"Kept: {', '.join(selector.path_.name[: len(kept)])}." in words
-    assert "chosen anew without the rows that they are judged on" in words
+    assert "repeated in each fold, without the rows that score it" in words
     assert "left out" in printed
     assert "Written to clinic-selection: path.csv" in words
     assert "Secret" not in printed
@@ -138,7 +138,7 @@ def test_several_classes_log_loss_and_a_share_held_out(tmp_path, run):
     # A spreadsheet runs no name; in the table itself names stay what they are.
     assert "'=colour()" in [row["name"] for row in rows]
     assert "=colour()" in rows_of(tmp_path / "t-selection" / "reduced.csv")[0]
-    assert "neither chose columns nor trained." in " ".join(printed.split())
+    assert "neither to choose columns nor to train." in " ".join(printed.split())
     loaded = honestbayes.load(tmp_path / "t-selection" / "selector.honestbayes")
     assert loaded.classes_.tolist() == list(SPECIES)
     assert loaded.held_out == 0.3
@@ -148,7 +148,7 @@ def test_a_score_that_chose_is_said_to_flatter(place, run):
     words = ("select", "clinic.csv", *TARGET, "--ignore", "who", "--ignore", "patient")
     more = ("--score-on", "held-out", "--held-out", 3, "--patience", 1, "--features", 4)
     printed = " ".join(run(*words, *more, "--out", "chosen", cwd=place).done().split())
-    assert "chosen by this very score, so it flatters" in printed
+    assert "chosen by this score, so it is optimistic" in printed
     printed = run(*words, "--held-out", "none", "--out", "chosen", cwd=place).done()
     assert "No rows were held out" in printed
     assert len(rows_of(place / "chosen" / "path.csv")) == 10
@@ -162,9 +162,9 @@ def test_noise_leaves_the_class_alone(tmp_path, run):
     noise.loc[5, "y"] = np.nan
     write(noise, tmp_path / "noise.csv")
     printed = run("select", "noise.csv", "--target", "y", cwd=tmp_path).done()
-    assert "1 row has no class in column 'y' and took no part" in printed
+    assert "1 row has no class in column 'y' and was left out" in printed
     assert "Kept: none." in printed
-    assert "No column made the held-out squared error (summed over classes) better" in printed
+    assert "No column improved the held-out squared error (summed over classes)" in printed
     reduced = pd.read_csv(tmp_path / "noise-selection" / "reduced.csv", skip_blank_lines=False)
     assert reduced.columns.tolist() == ["y"]
     np.testing.assert_array_equal(reduced["y"], noise["y"])
@@ -202,7 +202,7 @@ def test_what_would_be_lost_is_refused(place, run):
     (place / "empty").mkdir()
     run(*words, "--out", "empty", cwd=place).done()
     inside = ("select", "empty/reduced.csv", *TARGET, "--held-out", "none", "--out", "empty")
-    assert "would replace what is read" in run(*inside, cwd=place).refused()
+    assert "would overwrite the table" in run(*inside, cwd=place).refused()
     assert (place / "other" / "path.csv").read_text() == "mine"
 
 
@@ -213,12 +213,12 @@ def test_what_would_be_lost_is_refused(place, run):
         (("--weights", "stage"), "column 'stage' holds"),
         (
             ("--weights", "lab0"),
-            "weights 'lab0' has no value in line 5 of the file; give each",
+            "the weight column 'lab0' has no value in line 5 of the file; give each",
         ),
-        (("--weights", "below"), "weights 'below' holds -1 in line 3 of the file"),
-        (("--weights", "state"), "'state' is given as the weights and as the target"),
+        (("--weights", "below"), "the weight column 'below' holds -1 in line 3 of the file"),
+        (("--weights", "state"), "'state' is given both as the weights and as the target"),
         (("--weights", "flag", "--groups", "flag"), "as the weights and as the groups"),
-        (("--weights", "ill"), "class 'healthy' has no row with a sample_weight above 0"),
+        (("--weights", "ill"), "class 'healthy' has no row with a positive sample_weight"),
         (("--features", "90"), "--features 90 is more than the 2"),
         (("--held-out", "70"), "--held-out 70 is too many: class 'healthy' has 60 cases"),
         (("--held-out", "0.99"), "--held-out 0.99 holds out 119 of 120 rows"),
@@ -281,7 +281,7 @@ def test_a_selector_says_what_it_is_and_what_gives_probabilities(tmp_path, run, 
     selector = honestbayes.load(tmp_path / file)
     kept = [selector.feature_names_in_[column] for column in selector.path_.kept]
     shown = " ".join(run("inspect", file, cwd=tmp_path).done().split())
-    assert "holds a selector: it chooses columns, and gives no probabilities." in shown
+    assert "holds a selector, which chooses columns and predicts nothing." in shown
     assert f"{len(kept)} of {selector.n_features_in_} columns kept" in shown
     assert f"Kept: {', '.join(kept)}." in shown
     assert "The held-out squared error (summed over classes) is" in shown

@@ -64,9 +64,9 @@ def test_a_number_and_a_prior_of_the_number(run, folder):
         (("--loss", "log-loss"), "holds no rows out"),
         (("--score-on", "held-out"), "holds no rows out"),
         (("--weights", "size"), "leave out --weights"),
-        (("--expected", "-1"), "is not a number above 0"),
+        (("--expected", "-1"), "is not a positive number"),
         (("-k", 15), "--features 15 is more than the 14 columns"),
-        (("-k", "all"), "'all' is not a number from 1 on"),
+        (("-k", "all"), "'all' is not a positive number"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(run, folder, words, complaint):
@@ -77,4 +77,4 @@ def test_options_that_mean_nothing_are_refused(run, folder, words, complaint):
 
 def test_only_the_sampled_method_has_a_prior(run, folder):
     said = run("select", "t.csv", *TARGET, "--expected", 3, cwd=folder)
-    assert "only the sampled method has a prior" in " ".join(said.err.split())
+    assert "only --method sampled has a prior" in " ".join(said.err.split())

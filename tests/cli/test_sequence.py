@@ -15,7 +15,7 @@ CHAINS = {"n_chains": 1, "n_draws": 20, "n_warmup": 5, "n_doublings": 0, "random
 TEXT = 20 * "the cat sat. "
 TOO_SHORT = "is too short for --order 10, which needs 20;"
 TOO_MANY = (
-    "and 100 at most can be told apart; join some of them (--collapse vowels does so with letters)."
+    "and at most 100 are allowed; merge some of them (--collapse vowels does so with letters)."
 )
 BAD = {
     "empty.txt": "",
@@ -50,10 +50,10 @@ def test_the_next_symbol_contexts_and_a_check_are_printed(run, here):
     assert "After VC_ the next symbol is, with 90% intervals:" in words
     assert "contexts of up to 3 symbols" in words
     assert printed.count(" -> ") == 4
-    assert "Check: fitted to the first" in words
+    assert "Check: a model of the first" in words
     for name in ("this model, order 3", PREVIOUS, "frequencies of symbols"):
         assert f"{name} " in printed
-    assert "a symbol; the interval of the difference is" in words or "cannot tell" in words
+    assert "a symbol; the interval of the difference is" in words or "no clear difference" in words
 
 
 def test_cells_of_a_column_and_lines_are_the_same_symbols(run, here):
@@ -74,10 +74,10 @@ def test_symbols_that_cannot_be_seen_are_shown_and_those_of_history_may_be_new(r
     printed = run("sequence", "text.txt", "--order", 4, *SHORT[2:], *words, cwd=here).done()
     found = " ".join(printed.split())
     assert "After q␣t the next symbol is" in found
-    assert "q of --history does not occur in these windows" in found
+    assert "q in --history does not occur in these windows" in found
     assert "--history is shorter than the 4 symbols" in found
-    assert "the last 50 windows are used (--train for more)" in found
-    assert "There is no check" in found
+    assert "the model is fitted to the last 50 windows" in found
+    assert "was not checked" in found
 
 
 @pytest.mark.parametrize("option", ["--out", "--save"])
@@ -103,7 +103,7 @@ def test_the_model_is_saved_and_loaded(run, here, option):
         ),
         (
             ("tiny.txt",),
-            f"a sequence of 2 symbols {TOO_SHORT} give a longer one.",
+            f"a sequence of 2 symbols {TOO_SHORT} give a longer sequence.",
         ),
         (("moves.csv",), "moves.csv is a table; name the column of its symbols with --column."),
         (("moves.csv", "--column", "mov"), "moves.csv has no column 'mov'; did you mean 'move'?"),
@@ -121,11 +121,14 @@ def test_the_model_is_saved_and_loaded(run, here, option):
         ),
         (
             ("moves.csv", "--column", "move", "--lines"),
-            "--lines is for a text, and --column for a table; give one of them.",
+            "--lines is for a text and --column for a table; give only one of them.",
         ),
         (
             ("text.txt", "--history", ""),
-            "--history holds no symbol; give some, or leave it out for the end of the sequence.",
+            (
+                "--history holds no symbols; give some, or leave it out to predict the end of the "
+                "sequence."
+            ),
         ),
         (
             ("text.txt", "--out", "text.txt"),

@@ -167,7 +167,7 @@ def test_missing_cells_are_integrated_out_in_training_and_prediction(frame, tmp_
     write(holes, tmp_path / "holes.csv")
     more = SHORT
     printed = run("report", "holes.csv", *TARGET, *more, cwd=tmp_path).done()
-    assert "2 rows have no class in column 'status' and took no part" in printed
+    assert "2 rows have no class in column 'status' and were left out" in printed
     assert "Column 'nothing' is left out: no values" in printed
     report = report_json(tmp_path / "holes-report")
     known = np.ones(60, dtype=bool)

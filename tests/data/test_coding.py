@@ -129,9 +129,9 @@ def test_many_levels_need_wider_codes():
         (
             np.array([["a"], ["b"]], dtype=object),
             {"kinds": ["real"]},
-            "holds texts, but is called real",
+            "holds texts, but its kind is real",
         ),
-        (np.array([[[1]], ["b"]], dtype=object), {}, r"holds \[1\], which is neither a text"),
+        (np.array([[[1]], ["b"]], dtype=object), {}, r"holds \[1\], which is neither text"),
     ],
 )
 def test_what_cannot_be_coded_is_refused(X, words, message):

@@ -196,8 +196,8 @@ def test_measurements_are_cut_and_new_rows_alike(tmp_path):
 @pytest.mark.parametrize(
     ("cell", "complaint"),
     [
-        (2, "column 'c' holds 2.0 in row 17; a packed store holds 0 and 1: cut"),
-        (np.nan, "column 'c' is missing in row 17; a packed store has no missing cells"),
+        (2, "column 'c' holds 2.0 in row 17; a packed store holds only 0 and 1; cut"),
+        (np.nan, "column 'c' is missing in row 17; a packed store cannot hold missing cells"),
     ],
 )
 def test_a_cell_that_is_no_bit_is_refused_by_column_and_row(tmp_path, cell, complaint):
@@ -271,7 +271,7 @@ HEADERS = {
 def test_an_odd_header_is_refused(store, change):
     path = store.folder / "store.json"
     path.write_bytes(change(json.loads(path.read_bytes())))
-    with pytest.raises(ValueError, match=r"genes is (no packed store|damaged): store\.json "):
+    with pytest.raises(ValueError, match=r"genes is (not a packed store|damaged): store\.json "):
         open_store(store.folder)
 
 
@@ -295,7 +295,7 @@ def test_a_newer_store_and_what_is_none_are_refused(store, tmp_path):
         open_store(store.folder)
     with pytest.raises(ValueError, match="there is no folder nothing"):
         open_store(tmp_path / "nothing")
-    with pytest.raises(ValueError, match=r"no packed store: it holds no store\.json"):
+    with pytest.raises(ValueError, match=r"not a packed store: it has no store\.json"):
         open_store(tmp_path)
 
 

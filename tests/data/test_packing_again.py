@@ -44,7 +44,7 @@ def test_killed_processes_leave_no_store_and_the_next_goes_on(tmp_path, expected
         child.send_signal(signal.SIGKILL)
         child.wait()
         kills += 1
-        with pytest.raises(ValueError, match="s is not complete: packing stopped before its end"):
+        with pytest.raises(ValueError, match="s is incomplete: packing was interrupted"):
             open_store(target)
         assert not target.exists()
     steps = []
@@ -75,11 +75,11 @@ def full_disk_after(n_calls, monkeypatch):
 def test_a_full_disk_leaves_nothing_that_opens(tmp_path, monkeypatch, expected, n_calls):
     with monkeypatch.context() as patch:
         full_disk_after(n_calls, patch)
-        with pytest.raises(OSError, match="the disk is full; make room and pack the same") as error:
+        with pytest.raises(OSError, match="the disk is full; make room, and pack") as error:
             pack(tmp_path / "s")
         assert error.value.errno == errno.ENOSPC
         assert Path(error.value.filename).name == "s"
-    with pytest.raises(ValueError, match=r"s is not complete|there is no folder s"):
+    with pytest.raises(ValueError, match=r"s is incomplete|there is no folder s"):
         open_store(tmp_path / "s")
     store, _ = pack(tmp_path / "s")
     assert contents(store.folder) == expected
@@ -100,7 +100,7 @@ def test_a_disk_that_is_full_while_it_is_written_to_is_said_to_be(
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_bytes", full)
-        with pytest.raises(OSError, match="the disk is full; make room and pack the same"):
+        with pytest.raises(OSError, match="the disk is full; make room, and pack"):
             pack(tmp_path / "s")
     assert not (tmp_path / "s").exists()
     store, _ = pack(tmp_path / "s")
@@ -198,7 +198,7 @@ def test_what_cannot_be_packed_is_refused_at_once(tmp_path):
         ({"names": ["a", "b", "a"]}, "column name 'a' occurs twice"),
         ({"labels": y[:3]}, "X has 4 rows, y has 3"),
         ({"labels": np.array(y).astype("M8[D]")}, "labels are of type date; give texts or numbers"),
-        ({"columns_per_file": 0}, "columns_per_file=0 is no number of columns"),
+        ({"columns_per_file": 0}, "columns_per_file=0 is not a number of columns"),
         ({"binarize": "mean"}, "binarize='mean' is not one of"),
     ):
         with pytest.raises(ValueError, match=complaint):

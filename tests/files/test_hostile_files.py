@@ -30,7 +30,7 @@ FIRST = 60
 
 
 UNKNOWN_LEVELS = (
-    "ignore:(column .* holds categories that the model does not know|.*not seen in fit"
+    "ignore:(column .* has categories that were not in training|.*not seen in fit"
     "|column .* was .* in all training rows)"
 )
 """A mutation may rename a category of a text column, or move the cut of a binary one."""

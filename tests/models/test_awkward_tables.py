@@ -101,7 +101,7 @@ def is_about_no_column(name, table, message):
     if table.container in ("CSR", "CSC") and name in NO_SPARSE:
         return "Sparse input is not supported" in message
     if name == "HonestClassifier" and np.sum(np.bincount(table.codes) > 1) < 2:
-        return "fewer than two classes have two cases or more" in message
+        return "at least two classes need two cases or more" in message
     return False
 
 

@@ -127,7 +127,7 @@ def test_the_page_says_how_many_factors_and_which_numbers_were_tried(analysis):
 def test_a_model_that_kept_no_feature_says_so(table):
     report = analyse(table, replace(OPTIONS, n_features=None, threshold=0.99), name="t").report
     assert report.features == ()
-    assert "no feature passed the selection" in report.verdict.calibration_text
+    assert "no features were selected" in report.verdict.calibration_text
     assert 'id="factors"' in render(report)
 
 
@@ -182,7 +182,7 @@ def test_text_columns_are_refused_before_any_work(more, words):
 def test_a_table_of_flags_is_refused():
     frame = genes()
     frame.iloc[:, 1:] = (frame.iloc[:, 1:] > 1000).astype(int)
-    with pytest.raises(InputError, match="every column of this table has two values at most"):
+    with pytest.raises(InputError, match="every column of this table is binary"):
         fit_model(read(frame), OPTIONS)
 
 

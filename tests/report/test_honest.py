@@ -124,7 +124,7 @@ def test_the_page_says_what_it_is_made_of_and_nothing_of_thresholds(analysis):
     for words in ("slope in use", "lost the race", "cut at the median", "The kept features"):
         assert words not in text, words
     assert dict(describe_settings(analysis.report))["effort"] == "quick"
-    assert limits(analysis.report)[0].startswith("The average is as good as its models.")
+    assert limits(analysis.report)[0].startswith("The average is only as good as its models.")
 
 
 def test_the_next_steps_of_an_average_of_many_columns_offer_a_short_set(analysis):

@@ -83,7 +83,7 @@ def test_without_signal_it_advises_against_the_model(analysis, calibration):
     verdict = decide(analysis.report, WORSE, calibration=calibration)
     assert verdict.status == ("not usable" if calibration == "no signal" else "cannot tell")
     assert len(verdict.in_short) == 2
-    assert "Do not use it: more cases, or other columns, are needed." in verdict.in_short[1]
+    assert "Do not use it: more cases or other columns are needed." in verdict.in_short[1]
     for label in analysis.report.data.labels:
         assert label in verdict.in_short[1]
 
@@ -116,9 +116,9 @@ def test_class_frequencies_that_are_better_are_a_reason_not_to_use_it(analysis):
     [
         ("calibrated", (), 0.1),
         ("underconfident", (), 0.1),
-        ("too few cases", ("with care", "judge it again when there are more cases"), 0.1),
-        ("overconfident", ("to rank cases", "do not take a single probability"), 0.1),
-        ("shifted", ("to rank cases", "do not take a single probability"), 0.1),
+        ("too few cases", ("with care", "evaluate it again when there are more cases"), 0.1),
+        ("overconfident", ("to rank cases", "do not rely on single probabilities"), 0.1),
+        ("shifted", ("to rank cases", "do not rely on single probabilities"), 0.1),
         ("calibrated", ("with care", "not certain that it does better than guessing"), -0.01),
         ("overconfident", ("with care", "not certain that it does better than guessing"), -0.01),
     ],
@@ -136,7 +136,7 @@ def test_the_advice_asks_for_the_same_care(analysis, calibration, both, gap):
 
 
 def test_a_better_score_that_may_be_chance_is_no_signal_of_another_method(analysis):
-    for interval, text in (((-0.3, 0.1), "may have found more"), ((-0.3, -0.1), "n found more")):
+    for interval, text in (((-0.3, 0.1), "may have done better"), ((-0.3, -0.1), "n did better")):
         verdict = decide(analysis.report, other(L2, -0.2, interval), calibration="no signal")
         assert f"{text} on the same cases" in verdict.in_short[-1]
 
@@ -145,7 +145,7 @@ def test_doubts_about_the_table_come_first_and_leave_the_decision_open(analysis)
     verdict = decide(analysis.report, WORSE, calibration="calibrated", doubts=("Rows repeat.",))
     assert (verdict.status, verdict.reason) == ("cannot tell", "doubtful table")
     assert verdict.in_short[0] == "These results may mean nothing. Rows repeat."
-    assert "until then do not use this" in verdict.advice
+    assert "do not use this model until then" in verdict.advice
 
 
 def test_json_holds_the_decision_and_its_wording(analysis):

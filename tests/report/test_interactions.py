@@ -175,11 +175,11 @@ def test_missing_cells_and_settings_are_said(analysis, of_three):
         "10 missing cells are taken for a category of its own: missingness may depend on the class."
         in (limits(of_three.report))
     )
-    assert "patterns of one column:" in limits(of_three.report)[0]
-    assert "patterns of up to 2 columns:" in limits(analysis.report)[0]
+    assert "patterns of one column," in limits(of_three.report)[0]
+    assert "patterns of up to 2 columns," in limits(analysis.report)[0]
     settings = dict(describe_settings(of_three.report))
     assert settings["order"] == "1"
-    assert settings["missing cells"] == "a level of their own"
+    assert settings["missing cells"] == "a separate category"
     assert settings["features to keep"] == "all"
     assert settings["recalibration"] == "none"
     kept = next(f for f in of_three.report.feature_rows() if f["column"] == "sex")
@@ -190,7 +190,7 @@ def test_missing_cells_and_settings_are_said(analysis, of_three):
 def test_missing_cells_are_refused_with_their_columns():
     frame = weather(30)
     frame.loc[[1, 2], ["sex", "old"]] = None
-    with pytest.raises(InputError, match="in columns 'sex', 'old'; make missing a level"):
+    with pytest.raises(InputError, match="in columns 'sex', 'old'; treat missing cells"):
         fit_model(read(frame), OPTIONS)
 
 
@@ -204,7 +204,7 @@ def test_measurements_and_odd_flags_are_cut_into_bins():
 
 def test_options_that_mean_nothing_are_refused():
     for words in ({"n_features": 3}, {"threshold": 0.2}, {"path": True}):
-        with pytest.raises(ValueError, match="does not correct for a selection, and keeps all"):
+        with pytest.raises(ValueError, match="keeps all columns, because it does not correct"):
             Options(model="interactions", **words)
     assert Options(model="interactions", n_features="all").number_to_keep == "all"
     assert Options(model="interactions").number_to_keep == "all"

@@ -149,7 +149,7 @@ def test_a_frame_in_memory_gives_the_report_of_the_mixed_model(mixed, mixed_fold
 
 
 def test_a_table_of_codes_is_refused_by_the_binary_model():
-    with pytest.raises(ValueError, match="needs a feature for each level"):
+    with pytest.raises(ValueError, match="needs a binary feature for each category"):
         fit_model(read(clinic()), Options(model="binary"))
 
 

@@ -139,10 +139,10 @@ def test_a_mixture_that_did_better_is_explained():
     found = judge(("a", "b"), *both, **words)
     assert f"use {MIXTURE} (--model mixture) rather than this model" in found.advice
     assert "Two hidden groups of cases explain these features better" in found.advice
-    assert "--model mixture uses them" in found.advice
+    assert "--model mixture to model them" in found.advice
     cut = judge(("a", "b"), *both, cut=True, **words)
     assert "hidden groups of cases explain" not in cut.advice
-    assert "--model binary shows whether the cut or hidden groups of cases are why" in cut.advice
+    assert "--model binary shows whether the cut or the hidden groups help" in cut.advice
 
 
 def test_columns_kept_by_design_stay_with_all_their_levels():

@@ -72,8 +72,8 @@ def test_arcs_have_the_names_of_the_table_and_the_page_draws_them(analysis):
     assert sum(between) > 0.5  # the copy depends on the first given the class
     page = render(analysis.report)
     text = " ".join(re.sub(r"<[^>]*>", " ", page).split())
-    assert "What depends on what" in text
-    assert "nothing of cause" in text
+    assert "Dependencies between columns" in text
+    assert "implies no cause" in text
     assert "&lt;b&gt;out&lt;/b&gt;look" in page
     assert NAME not in re.sub(r'alt="[^"]*"', "", page)
     assert any("few parents" in sentence for sentence in limits(analysis.report))

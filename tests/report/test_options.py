@@ -58,9 +58,9 @@ def test_the_user_has_the_last_word():
         ({"model": "real"}, "model='real' is not 'honest', 'mixed', 'binary', 'mixture', "),
         ({"effort": "quick", "model": "mixed"}, "effort is not for the mixed model"),
         ({"order": 2}, "order is not for the honest model"),
-        ({"threshold": 0.2}, "keeps a number of columns, not those above a threshold"),
-        ({"n_features": "cv"}, "tries several numbers of features by itself"),
-        ({"path": True}, "tries several numbers of features by itself"),
+        ({"threshold": 0.2}, "does not take a threshold"),
+        ({"n_features": "cv"}, "chooses numbers of features itself"),
+        ({"path": True}, "tries several numbers of features anyway"),
     ],
 )
 def test_what_means_nothing_is_refused(words, message):

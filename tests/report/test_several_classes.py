@@ -130,7 +130,7 @@ def test_prevalences_move_the_probabilities_by_their_ratio(table):
     [
         (0.3, "there are 3 classes; give the prevalence of each: 'a', 'b', 'c'."),
         ({"a": 0.5, "b": 0.5}, "given of all classes but 'c'"),
-        ({"a": 0.5, "b": 0.25, "d": 0.25}, "given of 'd', which is no class"),
+        ({"a": 0.5, "b": 0.25, "d": 0.25}, "given of 'd', which is not a class"),
         ({"a": 0.5, "b": 0.25, "c": 0.5}, "sum to 1.25; give shares above 0 that sum to 1"),
         ({"a": 1.5, "b": -0.25, "c": -0.25}, "give shares above 0"),
     ],

@@ -237,7 +237,7 @@ def test_few_independent_draws_are_said_to_be_few():
     generator = np.random.default_rng(1)
     sticky = np.repeat(generator.normal(size=(4, 20)), 25, axis=1)
     (words,) = diagnose({"sticky": sticky}).problems()
-    assert "independent ones only" in words or "disagree" in words
+    assert "effective sample size" in words or "disagree" in words
 
 
 def test_one_chain_alone_is_said_to_be_one():

@@ -78,7 +78,7 @@ def test_a_stopped_run_goes_on_to_the_same_draws(stop_at, warmup, tmp_path):
 def test_stages_of_other_lengths_do_not_go_on_from_each_other(tmp_path):
     path = tmp_path / "chains"
     run(3, 10, 2, 0, checkpoint=path)
-    with pytest.raises(ValueError, match="checkpoint of another run"):
+    with pytest.raises(ValueError, match="checkpoint of a run with other data"):
         run(3, 12, 2, 0, checkpoint=path)
 
 

@@ -80,7 +80,7 @@ def test_a_feature_that_never_fails_has_a_finite_alpha():
 @pytest.mark.parametrize("rounds", [0, 2.5, "many"])
 def test_rounds_must_be_a_number(rounds):
     X, y, _, _ = problem(0)
-    with pytest.raises(ValueError, match="is not a whole number from 1 on"):
+    with pytest.raises(ValueError, match="is not a whole number of 1 or more"):
         BoostedProbabilitySelector(n_rounds=rounds).fit(X, y)
 
 

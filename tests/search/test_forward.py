@@ -322,13 +322,13 @@ def test_a_splitter_with_groups():
     [
         ({"scoring": "accuracy"}, "scoring='accuracy' is not 'squared_error', 'log_loss'"),
         ({"score_on": "test"}, "score_on='test' is not one of"),
-        ({"score_on": "held_out"}, "need rows to hold out"),
-        ({"patience": 2}, "need rows to hold out"),
-        ({"patience": 0, "held_out": 3}, "patience=0 is not a whole number from 1 on"),
+        ({"score_on": "held_out"}, "need held-out rows"),
+        ({"patience": 2}, "need held-out rows"),
+        ({"patience": 0, "held_out": 3}, "patience=0 is not a whole number of 1 or more"),
         ({"held_out": 1.5}, "held_out=1.5 is not a share between 0 and 1"),
         ({"held_out": RepeatedStratifiedKFold(n_splits=3)}, "holds a row out twice"),
-        ({"smoothing": 0.0}, "smoothing=0.0 is not a number above 0"),
-        ({"n_bins": 1}, "n_bins=1 is not a whole number from 2 on"),
+        ({"smoothing": 0.0}, "smoothing=0.0 is not a positive number"),
+        ({"n_bins": 1}, "n_bins=1 is not a whole number of 2 or more"),
         ({"n_features_to_select": 8}, "n_features_to_select=8 is more than the 7 features"),
         ({"n_features_to_select": "cv"}, "n_features_to_select='cv' is not a number"),
         ({"kinds": {"q": "real"}}, "kinds names 'q', which is not a column"),
@@ -342,10 +342,10 @@ def test_words_that_mean_nothing_are_refused(words, message):
 
 def test_weights_must_leave_every_class_some_rows():
     X, y, _, _ = problem(0)
-    with pytest.raises(ValueError, match="class 1 has no row with a sample_weight above 0"):
+    with pytest.raises(ValueError, match="class 1 has no row with a positive sample_weight"):
         ForwardProbabilitySelector().fit(X, y, (y == 0).astype(float))
     rows = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
-    with pytest.raises(ValueError, match="a class has no training rows where others are held out"):
+    with pytest.raises(ValueError, match="a class has no training rows left"):
         ForwardProbabilitySelector(held_out=[rows, rows[::-1]]).fit(X, y)
 
 
@@ -361,7 +361,7 @@ def test_rows_held_out_that_count_nothing():
         with_three = selector.fit(X, y, weight).path_.held_out_score
         with_two = clone(selector).set_params(held_out=splits[:2]).fit(X, y, weight).path_
         np.testing.assert_array_equal(with_three, with_two.held_out_score)
-        with pytest.raises(ValueError, match="all rows held out have a sample_weight of 0"):
+        with pytest.raises(ValueError, match="all held-out rows have a sample_weight of 0"):
             clone(selector).set_params(held_out=splits[2:]).fit(X, y, weight)
 
 
@@ -426,9 +426,9 @@ def test_frames_go_through_a_pipeline(frame_of, output):
 @pytest.mark.parametrize(
     ("words", "fit_words", "message"),
     [
-        ({"held_out": TimeSeriesSplit(3)}, {}, "leaves rows out of training"),
-        ({"held_out": 0.3}, {"groups": True}, "groups stay together in folds only"),
-        ({}, {"groups": True}, "groups stay together in folds only"),
+        ({"held_out": TimeSeriesSplit(3)}, {}, "leaves some rows neither in training nor held out"),
+        ({"held_out": 0.3}, {"groups": True}, "groups need folds"),
+        ({}, {"groups": True}, "groups need folds"),
         ({"scoring": lambda *_: np.nan}, {}, "scoring returned nan, which cannot be compared"),
         ({"estimator": LinearSVC()}, {}, "LinearSVC has no predict_proba"),
         ({"estimator": KNeighborsClassifier()}, {"weight": True}, "does not take sample_weight"),

@@ -47,7 +47,7 @@ def test_counts_of_elsewhere_are_the_screening():
         ),
         ("observed counts 4 cases of class 0 for feature 0", {"observed": [[4, 3], [5, 5]]}),
         ("observed has shape", {"observed": [[3], [5]]}),
-        ("with a case each", {"class_counts": (0, 5)}),
+        ("two positive counts", {"class_counts": (0, 5)}),
         ("class_counts has shape", {"class_counts": (3, 5, 2)}),
         ("ascending order", {"classes": ("b", "a")}),
         ("2 different names", {"feature_names": ["a", "a"]}),

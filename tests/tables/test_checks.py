@@ -67,8 +67,8 @@ def test_a_column_of_numbers_with_units_stops_and_names_the_option_that_drops_it
     (finding,) = train(STOPPED["numbers such as 28.1 mg"][0]()).findings
     assert finding.in_command().startswith("'dose' holds numbers with a unit, such as '")
     assert finding.in_command().endswith(
-        " mg' in row 1, which are not read as numbers; write numbers alone, without the unit, or "
-        "give: --ignore dose"
+        " mg' in row 1, which are not read as numbers; write the numbers without the unit, or "
+        "use: --ignore dose"
     )
     years = train(STOPPED["numbers such as 45 years"][0]().iloc[:80]).findings[0]
     assert years.in_command().endswith("or --categorical dose if these are categories")
@@ -136,7 +136,7 @@ def test_a_near_copy_of_the_class_stops_and_names_the_cells_that_differ() -> Non
     (finding,) = train(STOPPED["a text with 2% noise"][0]()).findings
     assert finding.in_command() == (
         "'code' is a copy of the class in all but 2 of 120 rows: --ignore code, or --keep code "
-        "if it is known before the class is"
+        "if it is known before the class"
     )
 
 

@@ -112,7 +112,7 @@ def test_identifiers_of_more_digits_than_a_float_holds_are_left_out(first: int) 
     column = classify(values, "tweet_id")
     assert (column.kind, column.reason) == (
         "left out",
-        "identifier-like: numbers of 16 digits or more",
+        "identifier-like: numbers with 16 digits or more",
     )
     assert classify(values, "tweet_id", keep={"tweet_id"}).kind in ("binary", "real")
     assert classify(values, "photons").kind in ("binary", "real")
@@ -159,7 +159,7 @@ def test_numbers_stored_as_text_are_named() -> None:
 
 
 def test_codes_with_leading_zeros_are_text_and_say_so() -> None:
-    zeros = "holds '01067', a code by its leading zero"
+    zeros = "holds '01067', a code with a leading zero"
     few = classify(["20095", "01067", "80331"] * 5)
     assert few == Column("v", "categorical", f"row 2 {zeros}", ("01067", "20095", "80331"))
     many = [str(20000 + i) for i in range(300)]
@@ -178,7 +178,7 @@ def test_codes_with_leading_zeros_are_text_and_say_so() -> None:
 def test_a_stray_text_among_codes_is_one_of_them() -> None:
     column = classify([f"{i:02}" for i in range(1, 13)] * 4 + ["unknown"])
     assert column.kind == "categorical"
-    assert column.reason == "row 1 holds '01', a code by its leading zero"
+    assert column.reason == "row 1 holds '01', a code with a leading zero"
 
 
 def test_text_that_is_not_of_numbers_says_nothing_of_leading_zeros() -> None:

@@ -40,7 +40,9 @@ def test_drawn_rows_are_rows_of_the_file_in_its_order(file):
     whole = table()[(numbers - 1).tolist()]
     np.testing.assert_array_equal(data.X["x"], whole["x"])
     assert [data.labels[code] for code in data.y] == whole["y"].to_list()
-    assert any("Of 3,000 rows 400 were drawn at random (seed 1)" in note for note in data.notes)
+    assert any(
+        "The report uses 400 of 3,000 rows, drawn at random (seed 1)" in note for note in data.notes
+    )
 
 
 def test_the_seed_decides(file):

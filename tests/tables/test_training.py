@@ -71,7 +71,7 @@ def test_rows_without_a_class_take_no_part(train: Any) -> None:
     data = train(text_of(tumor=classes))
     assert data.X.shape[0] == data.y.size == 38
     assert data.row_numbers.tolist() == [i + 1 for i in range(40) if i not in (3, 10)]
-    assert data.notes[0] == "2 rows have no class in column 'tumor' and took no part."
+    assert data.notes[0] == "2 rows have no class in column 'tumor' and were left out."
 
 
 def test_errors_name_the_lines_of_the_file(train: Any) -> None:
@@ -153,9 +153,9 @@ def test_one_label_in_several_spellings_stops_and_merging_makes_it_one_class(tra
     (finding,) = [f for f in data.findings if f.stops]
     assert finding.in_command() == (
         "the target column 'tumor' spells one class in several ways ('NO', 'no'; 'Yes', 'yes'): "
-        "--merge-labels to make them one, or --keep-labels if they are different classes"
+        "--merge-labels to merge them, or --keep-labels if they are different classes"
     )
-    assert "merge_labels=True to make them one" in finding.in_python()
+    assert "merge_labels=True to merge them" in finding.in_python()
     merged = train(text_of(tumor=SPELLED), merge_labels=True)
     assert merged.labels == ("no", "yes")
     assert merged.y.tolist() == [1, 0] * 20
@@ -272,7 +272,7 @@ def test_the_class_of_a_numpy_archive_is_y(tmp_path: Path) -> None:
         (
             {"tumor": [f"t{i % 21}" for i in range(40)]},
             {},
-            "has 21 classes ('t0', 't1', 't10', 't11', 't12' and 16 more); 20 are the most",
+            "has 21 classes ('t0', 't1', 't10', 't11', 't12' and 16 more), and at most 20 are",
         ),
         ({}, {"target": "id"}, "has 40 classes ('p0', 'p1', 'p10', 'p11', 'p12' and 35 more)"),
         ({"tumor": ["a"] * 40}, {}, "holds one class only, 'a'; two or more are needed"),

@@ -1,1 +1,1 @@
-"""The average of all models that suit a table, weighed and calibrated on held-out cases."""
+"""The average of all models that suit a table, weighted and calibrated on held-out cases."""

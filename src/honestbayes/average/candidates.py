@@ -1,4 +1,4 @@
-"""Candidates of an average: which models suit a table, with how many features each is tried.
+"""Candidates of the average: the models that suit a table, and their numbers of features.
 
 Models differ in the columns that they take, so the average reads a table twice: as it is (binary
 columns as 0/1), and as numbers (a 0/1 column for each category).
@@ -35,7 +35,7 @@ _MOST_KEPT_CELLS = 1 << 25
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A model that is tried with one number of features or with several.
+    """A model that is tried with one or more numbers of features.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ def name_of(classifier: Any, index: int) -> str:
 
 
 def check_choices(given: Any, effort: Any, n_features_to_select: Any) -> None:
-    """Validate what the user asked for; ``given`` are the candidates."""
+    """Validate the parameters; ``given`` are the candidates."""
     if effort not in EFFORTS:
         msg = f"effort={effort!r} is not one of {EFFORTS}."
         raise ValueError(msg)
@@ -189,19 +189,22 @@ def check_choices(given: Any, effort: Any, n_features_to_select: Any) -> None:
         msg = "candidates must be 'auto', a list of names, or a list of classifiers."
         raise ValueError(msg)
     elif n_features_to_select is not None:
-        msg = "n_features_to_select needs named candidates: your own classifiers see all columns."
+        msg = (
+            "n_features_to_select needs candidates given by name, because your own classifiers "
+            "use all columns."
+        )
         raise ValueError(msg)
 
 
 def are_ours(given: Any) -> bool:
-    """Return whether candidates are given by name, not as classifiers of the user."""
+    """Return whether candidates are given by name, not as the user's classifiers."""
     return isinstance(given, str) or isinstance(given[0], str)
 
 
 def chosen_candidates(
     given: Any, effort: Effort, table_info: TableInfo, most: int | None
 ) -> list[Candidate]:
-    """Return the candidates that the user wants and that suit the table.
+    """Return the user's candidates that suit the table.
 
     Parameters
     ----------
@@ -259,7 +262,8 @@ def refuse_levels_beyond_memory(kinds: Sequence[str]) -> None:
     """Refuse categorical columns in a table beyond memory."""
     if "categorical" in kinds:
         msg = (
-            f"kinds calls column {list(kinds).index('categorical')} categorical, but X is beyond "
+            f"kinds marks column {list(kinds).index('categorical')} as categorical, but X is "
+            "beyond "
             "memory, where columns are binary or continuous: make a binary column of each "
             "category, or give a table in memory."
         )

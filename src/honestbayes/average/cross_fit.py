@@ -708,7 +708,8 @@ def _equal_weights(
 ) -> CandidateResults:
     """Return the plain average, where no case can be held out."""
     warnings.warn(
-        "no case could be held out: models are averaged with equal weights and not recalibrated. "
+        "no cases could be held out, so models are averaged with equal weights and not "
+        "recalibrated. "
         "Each class needs cases in two groups or more.",
         UserWarning,
         stacklevel=4,

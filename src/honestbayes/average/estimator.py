@@ -1,4 +1,4 @@
-"""HonestClassifier: the average of all models that suit a table, the estimator to start with."""
+"""HonestClassifier: an average of all models that suit a table."""
 
 from __future__ import annotations
 
@@ -428,7 +428,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         rows = np.flatnonzero(self._modelled[codes])
         if self._modelled.sum() < 2:
             msg = (
-                "fewer than two classes have two cases or more, so no case can be held out. Cases "
+                "at least two classes need two cases or more, so that cases can be held out; cases "
                 f"of each class: {counts.tolist()[:10]}."
             )
             raise ValueError(msg)
@@ -517,7 +517,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         both = np.flatnonzero(mask & always)
         if both.size:
             msg = (
-                f"{self._describe(int(both[0]))} is in covariates and in always_keep; it can be in "
+                f"{self._describe(int(both[0]))} is in both covariates and always_keep; name it in "
                 "one of them."
             )
             raise ValueError(msg)
@@ -568,8 +568,8 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         single = self.classes_[~self._modelled].tolist()
         named = ", ".join(repr(label) for label in single[:5]) + (", ..." if single[5:] else "")
         warnings.warn(
-            f"class {named} has one case only, from which nothing can be learned: its probability "
-            "is its share of the cases, whatever the features are.",
+            f"class {named} has only one case, so its probability "
+            "is its frequency, whatever the features are.",
             UserWarning,
             stacklevel=3,
         )
@@ -784,12 +784,12 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         return self._left_out
 
     def model_table(self) -> ModelTable:
-        """Return the weight of each candidate, and its log score on held-out cases."""
+        """Return the weight and the held-out log score of each candidate."""
         check_is_fitted(self)
         return self.model_table_
 
     def feature_table(self) -> HonestFeatureTable:
-        """Return the columns that the average uses, and how important each is."""
+        """Return the columns that the average uses, with their importance."""
         check_is_fitted(self)
         use, figures = self._use(), ("loss", "lower", "upper", "direction", "selected", "group")
         by_column = {name: np.full(use.size, np.nan) for name in figures}
@@ -832,7 +832,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         return average_sections(self, titles, names)
 
     def contributions(self, X: Any, columns: Any = None) -> Contributions:
-        """Return what each cell adds to the log-odds of its row: with it, less without it.
+        """Return the contribution of each cell to the log-odds of its row.
 
         A cell that is left out is treated as missing: models integrate over it, given the others.
 
@@ -862,7 +862,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
     # ---------------------------------------------------- copies and files
 
     def on_kept_columns(self) -> Self:
-        """Return a fitted copy that takes the needed columns only.
+        """Return a fitted copy that takes only the columns it needs.
 
         Returns
         -------
@@ -900,7 +900,7 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         return result
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file of plain data, whole or not at all.
+        """Write the fitted model to a file of plain data, atomically.
 
         Parameters
         ----------
@@ -1286,7 +1286,8 @@ def average_sections(
             settings=(("effort", model.effort),),
             limits=(
                 (
-                    "The average is as good as its models. Columns are ranked one by one, so a "
+                    "The average is only as good as its models. Columns are ranked one by one, "
+                    "so a "
                     "signal that only a combination of columns shows can be missed where there "
                     "are many columns."
                 ),

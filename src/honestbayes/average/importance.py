@@ -125,7 +125,7 @@ class FeatureImportance:
         check(not np.isinf(self.direction).any(), "direction", "is infinite")
 
     def take(self, columns: IntArray) -> Self:
-        """Return what is known of some columns of the table, which become 0, 1, 2, ..."""
+        """Return the records of some columns, renumbered 0, 1, 2, ..."""
         place = {int(column): index for index, column in enumerate(columns)}
         kept = np.array([int(column) in place for column in self.column], dtype=bool)
         some = replace(self, **{name: getattr(self, name)[kept] for name in self.__slots__})

@@ -1,4 +1,4 @@
-"""One probability from those of many models: the log-linear pool.
+"""Log-linear pool: one probability from those of many models.
 
 With l0 the log class frequencies and log p_i the log probabilities of model i,
 

@@ -20,9 +20,9 @@ SPECS = (
         name="honest",
         title="average of models",
         order=-1,
-        summary="the average of all models that suit the columns, weighed and calibrated on "
+        summary="the average of all models that suit the columns, weighted and calibrated on "
         "held-out cases",
-        description="the average of all models that suit the columns, weighed and calibrated on "
+        description="the average of all models that suit the columns, weighted and calibrated on "
         "held-out cases",
         # Each of its models has a slope already.
         recalibrates=False,

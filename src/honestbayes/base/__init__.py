@@ -1,1 +1,1 @@
-"""What the models share: estimator, parts, slope, number of features, intervals, files."""
+"""Shared by all models: estimators, parts, recalibration, intervals, files."""

@@ -1,4 +1,4 @@
-"""The posterior of alpha, common to all features, on the nodes of a quadrature rule."""
+"""The posterior of alpha on the nodes of a quadrature rule."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from honestbayes.types import FloatArray
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlphaPosterior:
-    """Nodes and weights that stand for the posterior of alpha.
+    """The posterior of alpha as nodes and weights.
 
     With the learned prior: for the distribution of alpha over features, on its atoms.
 

@@ -1,4 +1,4 @@
-"""Design covariates: columns that are conditioned on and not modelled.
+"""Design covariates: columns that the model conditions on.
 
 Age, sex or batch may be set by how cases were sampled, so that a model of their distribution means
 nothing. Li, Zhang and Neal (2008, section 2) condition on such columns z. If the features x are
@@ -406,8 +406,10 @@ def warn_of_dependence(
     listed = ", ".join(named) + (", ..." if found[5:] else "")
     number = "1 kept feature depends" if len(found) == 1 else f"{len(found)} kept features depend"
     warnings.warn(
-        f"{number} on the covariates within the classes ({listed}): their evidence partly repeats "
-        "that of the covariates, or comes from a batch. Adjust these features for the covariates, "
+        f"{number} on the covariates within the classes ({listed}), so their evidence partly "
+        "repeats "
+        "that of the covariates or reflects a batch effect. Adjust these features for the "
+        "covariates, "
         "or make the covariates ordinary features with always_keep.",
         UserWarning,
         stacklevel=stacklevel + 1,

@@ -132,7 +132,7 @@ _COVARIATES = MaybeSection(kind=CovariateModel, absent=None)
 
 
 class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, SavedEstimator):
-    """Base of the classifiers whose features come in parts of one kind each.
+    """Base of the classifiers with one part for each kind of feature.
 
     A subclass defines which labels it takes (`_encode`), the parts of a training table
     (`_training_parts`), the columns of each (`_part_columns`), what is chosen on held-out cases
@@ -213,7 +213,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         if both.size:
             all_names = self._names_of_columns()
             name = int(both[0]) if all_names is None else repr(all_names[both[0]])
-            msg = f"column {name} is in covariates and in always_keep; it can be in one of them."
+            msg = f"column {name} is in both covariates and always_keep; name it in one of them."
             raise ValueError(msg)
         return np.asarray(mask[~covariate])
 
@@ -339,7 +339,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
             self._name_columns(X.feature_names)
         columns = np.flatnonzero(self._covariate_mask())
         if columns.size == self.n_features_in_:
-            msg = "covariates names all columns of X; features are left with none."
+            msg = "covariates names all columns of X; leave at least one column as a feature."
             raise ValueError(msg)
         if columns.size:
             coding = CovariateCoding.learn(X, columns, getattr(self, "kinds", None))
@@ -508,7 +508,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
         return draw
 
     def contributions(self, X: Any) -> Contributions:
-        """Return what each kept cell adds to the log-odds of its row: with it, less without it.
+        """Return the contribution of each kept cell to the log-odds of its row.
 
         A cell that is left out is treated as missing. Cells of features that repeat each other add
         little each, so that contributions need not sum to the log-odds.
@@ -558,7 +558,7 @@ class SelectiveClassifier(ClassifierMixin, FromLogProbabilities, Explained, Save
     # ------------------------------------------------------------------ copies
 
     def on_kept_columns(self) -> Self:
-        """Return a fitted copy that takes the kept columns only.
+        """Return a fitted copy that takes only the kept columns.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""How a fitted model explains itself: selections, tables of kept features, report sections."""
+"""Explanations of fitted models: selections, tables of kept features, report sections."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class KeptColumns(BaseEstimator):
 
 
 def check_same_names(names: tuple[str, ...] | None, fitted: AnyArray | None) -> None:
-    """Refuse a table whose columns are called otherwise than those of the training table."""
+    """Raise an error if column names differ from those of the training table."""
     if names is None or fitted is None or names == tuple(fitted):
         return
     unlike = next((pair for pair in zip(names, fitted, strict=False) if pair[0] != pair[1]), None)
@@ -91,7 +91,7 @@ def check_same_names(names: tuple[str, ...] | None, fitted: AnyArray | None) -> 
 
 
 class Described:
-    """How messages call columns."""
+    """Names of columns in messages."""
 
     def __init__(self, names: AnyArray) -> None:
         self._names = names
@@ -467,7 +467,7 @@ class Explained(KeptColumns):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contributions(Tabular):
-    """What cells add to the log-odds of their rows; `plots.ContributionDisplay` draws a row.
+    """Contributions of cells to the log-odds of their rows; see `plots.ContributionDisplay`.
 
     Attributes
     ----------
@@ -498,7 +498,7 @@ class Contributions(Tabular):
 def contributions(
     model: Any, X: Any, columns: Iterable[int], names: Iterable[Any]
 ) -> Contributions:
-    """Return how log-odds with each cell differ from those without it.
+    """Return the log-odds with each cell minus those without it.
 
     Parameters
     ----------

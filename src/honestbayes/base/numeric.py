@@ -1,4 +1,4 @@
-"""Base of the models that use numeric columns jointly: covariances, screening, training parts."""
+"""Base of the models of numeric columns: covariances, screening, training parts."""
 
 from __future__ import annotations
 

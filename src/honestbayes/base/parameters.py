@@ -1,4 +1,4 @@
-"""Validation of the constructor's parameters, before any work starts."""
+"""Validation of the constructor's parameters."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ def criterion_of(
     if isinstance(given, str) and given in usual:
         return None
     if params["threshold"] is not None:
-        msg = f"threshold is a bound on the correlation: not with criterion={criterion.name!r}."
+        msg = (
+            "threshold is a bound on the correlation; leave it out with "
+            f"criterion={criterion.name!r}."
+        )
         raise ValueError(msg)
     return criterion
 
@@ -184,7 +187,7 @@ def whole_number(params: Mapping[str, Any], name: str, least: int) -> int:
     """Return an integer parameter that is at least ``least``."""
     value = params[name]
     if not _is_whole(value, least):
-        msg = f"{name}={value!r} is not a whole number from {least} on."
+        msg = f"{name}={value!r} is not a whole number of {least} or more."
         raise ValueError(msg)
     return int(value)
 
@@ -199,7 +202,7 @@ def check_weights(sample_weight: Any, codes: IntArray, classes: AnyArray) -> Flo
         raise ValueError(msg)
     present = total > 0
     if not present.all():
-        msg = f"class {classes[~present].tolist()[0]!r} has no row with a sample_weight above 0."
+        msg = f"class {classes[~present].tolist()[0]!r} has no row with a positive sample_weight."
         raise ValueError(msg)
     return np.asarray(weight)
 
@@ -208,7 +211,7 @@ def positive_number(params: Mapping[str, Any], name: str) -> float:
     """Return a finite, positive parameter."""
     value = params[name]
     if not (is_number(value) and 0 < value < np.inf):
-        msg = f"{name}={value!r} is not a number above 0."
+        msg = f"{name}={value!r} is not a positive number."
         raise ValueError(msg)
     return float(value)
 
@@ -223,9 +226,9 @@ def positive_pair(params: Mapping[str, Any], name: str) -> tuple[float, float]:
 
 
 def check_checkpoint(params: Mapping[str, Any]) -> None:
-    """Refuse a checkpoint without a seed, from which no other fit could go on."""
+    """Raise an error if a checkpoint has no integer seed."""
     if params["checkpoint"] is not None and not isinstance(params["random_state"], Integral):
-        msg = "a checkpoint needs an integer random_state: otherwise no fit could go on from it."
+        msg = "a checkpoint needs an integer random_state, so that a later fit can resume it."
         raise ValueError(msg)
 
 
@@ -287,7 +290,7 @@ def check_response(y: Any) -> FloatArray:
         msg = f"n_samples={checked.size} is too few: a correlation needs two cases or more."
         raise ValueError(msg)
     if np.abs(checked).max() > LARGEST_RESPONSE:
-        msg = "y holds numbers too large to be squared: give it in a larger unit."
+        msg = "y holds numbers too large to be squared; rescale y to a larger unit."
         raise ValueError(msg)
     return checked
 

@@ -1,4 +1,4 @@
-"""Features of one kind: how an estimator fits them, reads them and holds cases out.
+"""Features of one kind: fitting, reading and held-out cases.
 
 A training part holds its columns of a training table and can be fitted to all rows or to those
 outside a fold. A fitted part knows which columns it kept, reads them from a table, and returns the

@@ -127,7 +127,9 @@ class Kinds(Pairs):
     def read(self, entries: Entries, name: str, known: Known) -> Any:
         """Return the mapping or the list."""
         kinds = Pairs.read(self, entries, name, known)
-        entries.check(kinds is None or isinstance(kinds, dict | list), name, "are no kinds")
+        entries.check(
+            kinds is None or isinstance(kinds, dict | list), name, "are not kinds of columns"
+        )
         named = list(kinds.values()) if isinstance(kinds, dict) else list(kinds or ())
         good = all(isinstance(kind, str) and kind in KINDS for kind in named)
         entries.check(good, name, "hold an unknown one")
@@ -308,7 +310,7 @@ class SavedEstimator(BaseEstimator):
     # ---------------------------------------------------------------------------------- files
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file of plain data, whole or not at all.
+        """Write the fitted model to a file of plain data, atomically.
 
         Parameters
         ----------

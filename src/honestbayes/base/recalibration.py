@@ -110,13 +110,13 @@ def folds_of(held_out: Any, labels: AnyArray, groups: Any = None) -> AnyArray:
     folds = check_cv(held_out, labels, classifier=True)
     for f, (train, rows) in enumerate(folds.split(np.zeros((labels.size, 1)), labels, groups)):
         if np.any(fold[rows] >= 0):
-            msg = "held_out holds a row out twice: give folds that do not overlap."
+            msg = "held_out holds a row out twice; give folds that do not overlap."
             raise ValueError(msg)
         fold[rows] = f
         if np.union1d(train, rows).size < labels.size:
             msg = (
-                "held_out leaves rows out of training that it does not hold out: give folds "
-                "of which all other rows train."
+                "held_out leaves some rows neither in training nor held out; give folds that "
+                "train on all other rows."
             )
             raise ValueError(msg)
     return fold

@@ -29,18 +29,17 @@ _PLACEHOLDER = "{chain_parameters}"
 _CHAIN_PARAMETERS = {
     "n_chains": "int, default={}\n    Number of Markov chains.",
     "n_draws": "int, default={}\n    Draws to keep of each chain.",
-    "n_warmup": "int, default={}\n    Draws of each chain before these, which are not kept.",
+    "n_warmup": "int, default={}\n    Warm-up draws before these, which are discarded.",
     "n_doublings": (
-        "int, default={}\n    How often, at most, chains go on to twice their length because R-hat "
-        "of any quantity is\n    above 1.01. As many draws are kept, from longer chains."
+        "int, default={}\n    Largest number of times that chains are doubled because R-hat "
+        "of any quantity is\n    above 1.01. The number of draws that are kept stays the same."
     ),
     "n_jobs": (
-        "int, optional\n    Chains, or folds, that run at the same time. It does not change the "
-        "result."
+        "int, optional\n    Chains, or folds, that run in parallel. It does not change the result."
     ),
     "checkpoint": (
-        "path-like, optional\n    File to which the chains are written from time to time. An equal "
-        "`fit` resumes from it,\n    with the same draws as if it had never stopped."
+        "path-like, optional\n    File to which the chains are written regularly, and from "
+        "which an equal `fit`\n    resumes, with the same draws as without the interruption."
     ),
     "verbose": "bool, default={}\n    Whether to show the progress of the chains.",
 }
@@ -87,7 +86,7 @@ def sampling_of(params: Mapping[str, Any], seed: np.random.SeedSequence | None =
 
 
 class SampledEstimator(BaseEstimator):
-    """Base of all estimators that run Markov chains: classifiers, regressors and selectors.
+    """Base of all estimators that run Markov chains.
 
     A subclass names the quantities that ArviZ gets (`_arviz_groups`). The line
     ``{chain_parameters}`` of its docstring becomes the documentation of the chain parameters, with
@@ -134,7 +133,7 @@ class SampledEstimator(BaseEstimator):
         check_is_fitted(self)
         draws = self._chain_draws()
         if draws is None:
-            msg = "no feature was kept, so nothing was drawn."
+            msg = "no features were kept, so there are no draws."
             raise ValueError(msg)
         return draws.to_arviz(*self._arviz_groups())
 

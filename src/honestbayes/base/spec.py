@@ -1,4 +1,4 @@
-"""Model specs: what the average, reports, commands and files know of a model without fitting it."""
+"""Model specs: descriptions of models for the average, reports, commands and files."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class CandidateSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputSpec:
-    """Which tables a model takes, and what becomes of their columns.
+    """The tables that a model takes, and the treatment of their columns.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ sweeps a draw has (``thin``)."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainSpec:
-    """How reports run the Markov chains of a model.
+    """Parameters of the Markov chains in reports.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ HEADINGS = {
         *("patience", "held_out", "score_on", "loss"),
     ),
     "Probabilities": ("prevalence", "recalibrate", "interval", "exact", "history"),
-    "Checking": ("folds", "repeats", "leave_one_out", "path", "compare", "quick", "check"),
+    "Evaluation": ("folds", "repeats", "leave_one_out", "path", "compare", "quick", "check"),
     "Reading the file": (
         *("missing", "categorical", "measured", "flags", "keep_duplicates"),
         *("delimiter", "decimal", "encoding", "max_size"),
@@ -49,7 +49,7 @@ REST = "Other"
 
 
 class GroupedCommand(TyperCommand):
-    """A command whose help shows its options under headings, where there are many."""
+    """A command with its options grouped under headings in the help."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, then the options under each heading in the order of the command."""
@@ -75,16 +75,16 @@ class GroupedCommand(TyperCommand):
 
 
 COMMANDS = {
-    "report": ("report", "Evaluate honestly, fit, and write a report with the model."),
-    "fit": ("fit", "Fit a model on all rows and save it, without an evaluation."),
-    "predict": ("predict", "Predict a table of any length; the result is CSV."),
-    "evaluate": ("predict", "Judge a model on a table that it has not seen."),
-    "inspect": ("inspect", "Show what a model file or a packed store holds."),
-    "select": ("select", "Select columns for the sake of probabilities."),
-    "pack": ("pack", "Pack a table of zeros and ones into a store on disk."),
-    "sequence": ("sequence", "Learn what follows what in a sequence."),
-    "reproduce": ("reproduce", "Repeat published tables and figures, with ours beside them."),
-    "demo": ("demo", "Compare expected and observed error rates on data of the package."),
+    "report": ("report", "Cross-validate, fit, and write a report with the model."),
+    "fit": ("fit", "Fit a model to all rows and save it, without evaluating it."),
+    "predict": ("predict", "Predict a table of any length, as CSV."),
+    "evaluate": ("predict", "Evaluate a model on new cases."),
+    "inspect": ("inspect", "Show the contents of a model file or a packed store."),
+    "select": ("select", "Select columns that give the best probabilities."),
+    "pack": ("pack", "Pack a table of 0s and 1s into a store on disk."),
+    "sequence": ("sequence", "Predict the next symbol of a sequence."),
+    "reproduce": ("reproduce", "Reproduce published tables and figures."),
+    "demo": ("demo", "Compare expected and observed error rates on bundled data."),
 }
 """The module of each command, and its line in the list of all."""
 
@@ -128,7 +128,7 @@ class Commands(TyperGroup):
 app = typer.Typer(
     cls=Commands,
     name="honestbayes",
-    help="Probabilities that stay honest after feature selection.",
+    help="Calibrated class probabilities after feature selection.",
     no_args_is_help=True,
     **_SETTINGS,
 )
@@ -148,5 +148,5 @@ def main(
         False, "--version", help="Print the version.", callback=_version, is_eager=True
     ),
 ) -> None:
-    """Probabilities that stay honest after feature selection."""
+    """Calibrated class probabilities after feature selection."""
     del version

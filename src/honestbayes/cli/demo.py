@@ -1,4 +1,4 @@
-"""``honestbayes demo``: on data inside the package, in seconds."""
+"""``honestbayes demo``: a comparison on bundled data, in seconds."""
 
 from __future__ import annotations
 

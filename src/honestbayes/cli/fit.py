@@ -1,4 +1,4 @@
-"""``fit``: the command that makes a model file; and how files of models are opened."""
+"""``honestbayes fit``: fit a model and save it; loading of model files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def fit(
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
 ) -> None:
-    """Fit a model on all rows of a table and save it, without an evaluation."""
+    """Fit a model to all rows of a table and save it, without evaluating it."""
     given.check_selection(features, threshold)
     given.check_model(model, features, threshold, order, missing_as_level, None, effort, covariates)
     shares = given.prevalence_of(prevalence)
@@ -129,7 +129,7 @@ def _describe_fitted(fitted: TableModel, n_features: int) -> str:
 
 
 def check_replaceable(path: Path) -> None:
-    """Refuse to replace what is not a model, so that nothing is lost by a slip."""
+    """Raise an error if the path holds anything but a model file."""
     given.check_output_file(path)
     if not path.exists():
         return
@@ -162,7 +162,7 @@ def loaded_file(path: Path) -> Any:
 
 
 def of_tables(model: Any, path: Path) -> TableModel:
-    """Refuse what gives no probabilities for tables, and say what does."""
+    """Raise an error if the file holds a selector or an estimator without its table."""
     from honestbayes.search.selector import TableSelector
     from honestbayes.tables.model import TableModel
 

@@ -1,4 +1,4 @@
-"""What ``honestbayes inspect`` prints."""
+"""``honestbayes inspect``: the contents of a model file, a selector or a packed store."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def inspect(
     ],
     as_json: given.AsJson = False,
 ) -> None:
-    """Show what a model file holds; of a packed store, compare all checksums too."""
+    """Show the contents of a model file or a packed store, whose checksums are verified."""
     from honestbayes.search.selector import TableSelector
 
     unfinished = not model.exists() and model.with_name(f"{model.name}.partial").is_dir()
@@ -59,7 +59,7 @@ def inspect(
 
 
 def show_selector(selector: TableSelector, name: str, *, as_json: bool) -> None:
-    """Print what a selector chose, what it is for, and what to do next."""
+    """Print the columns that a selector chose, and the next step."""
     from honestbayes.cli.select import REDUCED, kept_names, say_what_was_chosen, selector_contents
     from honestbayes.report.record import plain_data
 
@@ -69,16 +69,16 @@ def show_selector(selector: TableSelector, name: str, *, as_json: bool) -> None:
         typer.echo(json.dumps(content, allow_nan=False, indent=1))
         return
     kept, candidates = kept_names(selector), selector.n_features_in_
-    say(f"{word(name)} holds a selector: it chooses columns, and gives no probabilities.")
+    say(f"{word(name)} holds a selector, which chooses columns and predicts nothing.")
     columns = "column" if candidates == 1 else "columns"
     say(f"{type(selector).__name__}: {len(kept):,} of {candidates:,} {columns} kept")
     say_what_was_chosen(selector, kept)
     say()
     say(
-        f"For probabilities, fit a model on the columns that are kept: honestbayes fit {REDUCED} "
-        f"--target CLASS, where {REDUCED} is the table that honestbayes select wrote beside it."
+        f"For probabilities, fit a model to the kept columns: honestbayes fit {REDUCED} "
+        f"--target CLASS, where {REDUCED} is the table that honestbayes select wrote with it."
     )
-    say("In Python, honestbayes.load(FILE).transform(frame) leaves the kept columns of a table.")
+    say("In Python, honestbayes.load(FILE).transform(frame) returns the kept columns of a table.")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def show_selector(selector: TableSelector, name: str, *, as_json: bool) -> None:
 
 
 def show_store(path: Path, *, as_json: bool) -> None:
-    """Compare the checksums of a store, and print what it holds and what to do next."""
+    """Verify the checksums of a store, and print its contents and the next step."""
     from honestbayes.data.packed_store import open_store
 
     with bad_input():
@@ -111,16 +111,16 @@ def show_store(path: Path, *, as_json: bool) -> None:
         return
     say(f"{word(path.name)} is a packed store: {lines_of(store)}.")
     n_files = len(header.parts)
-    say(f"All checksums are right ({n_files:,} {'file' if n_files == 1 else 'files'} of bits).")
+    say(f"All checksums match ({n_files:,} {'file' if n_files == 1 else 'files'} of bits).")
     if store.binarization is not None:
-        say("Measurements were cut; store.zero_one(X) cuts new rows alike.")
+        say("Continuous columns were cut to 0/1; store.zero_one(X) cuts new rows in the same way.")
     say()
     for line in next_lines(store, given.shareable(path)):
         say(line, wrap=False)
 
 
 def lines_of(store: PackedStore) -> str:
-    """Return what a store holds, in words."""
+    """Describe a store."""
     n, p = store.shape
     rows, columns = "row" if n == 1 else "rows", "column" if p == 1 else "columns"
     named = "" if store.feature_names is None else "named "
@@ -154,7 +154,7 @@ _CORRECTIONS = {
 
 
 def show(fitted: TableModel, *, as_json: bool) -> None:
-    """Print what a model file holds."""
+    """Print the contents of a model file."""
     from honestbayes.report.record import plain_data, table_names
 
     if as_json:
@@ -225,7 +225,7 @@ def _summary(
         lines.append(f"correction          {_CORRECTIONS[estimator.correction_]}")
     feature_prior = getattr(estimator, "feature_prior_", None)
     if feature_prior is not None:
-        lines.append(f"prior of features   {feature_prior}")
+        lines.append(f"feature prior       {feature_prior}")
     facts = dict(fact for section in sections for fact in (*section.facts, *section.settings))
     lines += [f"{label:<19} {value}" for label, value in facts.items()]
     if not spec.is_average:
@@ -233,7 +233,7 @@ def _summary(
     prior = estimator.class_prior
     if prior is not None:
         shares = f"{prior[1]:g}" if len(labels) == 2 else _by_class(labels, prior)
-        lines.append(f"prevalence of use   {shares}")
+        lines.append(f"prevalence          {shares}")
     return lines
 
 

@@ -44,53 +44,53 @@ class Mark(StrEnum):
 
 
 Delimiter = Annotated[
-    str | None, typer.Option(help="What separates cells of a CSV file; found by itself.")
+    str | None, typer.Option(help="Delimiter of a CSV file; detected by default.")
 ]
 Decimal = Annotated[
     Mark | None,
-    typer.Option(help="Decimal mark of a CSV file; found by itself, column by column."),
+    typer.Option(help="Decimal mark of a CSV file; detected for each column by default."),
 ]
 FileEncoding = Annotated[
-    str | None, typer.Option("--encoding", help="Alphabet of a CSV file, such as latin-1.")
+    str | None, typer.Option("--encoding", help="Encoding of a CSV file, such as latin-1.")
 ]
 Missing = Annotated[
     str | None,
     typer.Option(
         metavar="WORDS",
-        help='Cells that are missing in every column, such as "-,n.d.,999"; empty ones, NA, NaN, '
-        "NULL, ? and . always are.",
+        help='Texts that mark missing cells, such as "-,n.d.,999"; empty cells, NA, NaN, NULL, ? '
+        "and . always count as missing.",
     ),
 ]
 MissingAsLevel = Annotated[
     bool,
     typer.Option(
         "--missing-as-level",
-        help="--model interactions: a missing cell is a level of its own; else it is refused.",
+        help="--model interactions: treat a missing cell as a category; by default it is an error.",
     ),
 ]
 Categorical = Annotated[
-    list[str] | None, typer.Option(help="Column of codes or texts, not numbers; repeatable.")
+    list[str] | None, typer.Option(help="Categorical column, of codes or texts; repeatable.")
 ]
-Measured = Annotated[list[str] | None, typer.Option(help="Column of measurements; repeatable.")]
-Flags = Annotated[list[str] | None, typer.Option(help="Column of two values; repeatable.")]
+Measured = Annotated[list[str] | None, typer.Option(help="Continuous column; repeatable.")]
+Flags = Annotated[list[str] | None, typer.Option(help="Binary column; repeatable.")]
 KeepDuplicates = Annotated[
     bool,
-    typer.Option("--keep-duplicates", help="Rows that repeat another exactly are other cases."),
+    typer.Option("--keep-duplicates", help="Treat identical rows as different cases."),
 ]
 
 
 MergeLabels = Annotated[
     bool,
     typer.Option(
-        "--merge-labels", help="Labels that differ in case, blanks or hyphens only are one class."
+        "--merge-labels", help="Merge labels that differ only in case, blanks or hyphens."
     ),
 ]
 MissingLabel = Annotated[
     list[str] | None,
-    typer.Option(metavar="TEXT", help="Label that means that the class is missing; repeatable."),
+    typer.Option(metavar="TEXT", help="Label that marks a missing class; repeatable."),
 ]
 KeepLabels = Annotated[
-    bool, typer.Option("--keep-labels", help="All labels are classes, doubtful or not.")
+    bool, typer.Option("--keep-labels", help="Treat every label as a class, even a doubtful one.")
 ]
 
 
@@ -102,7 +102,7 @@ def opened(
     encoding: str | None = None,
     missing: str | None = None,
 ) -> TableFile:
-    """Open a table with the limits of the user."""
+    """Open a table with the user's limits."""
     from honestbayes.tables.formats import recognise
 
     recognise(path)  # what is wrong with a file is said before what takes long to import
@@ -119,12 +119,12 @@ def opened(
 
 
 def size_limit(max_size: float) -> int | None:
-    """Return what --max-size asks for, in bytes; None: no limit."""
+    """Return the value of --max-size in bytes; None: no limit."""
     return int(max_size * GIGABYTE) if 0 < max_size < math.inf else None
 
 
 def missing_words(text: str | None) -> tuple[str, ...]:
-    """Return what --missing asks for.
+    """Return the texts that --missing lists.
 
     >>> missing_words("-, n.d.,999")
     ('-', 'n.d.', '999')
@@ -172,8 +172,8 @@ Target = Annotated[str | None, typer.Option(help="Column of the class (npz: y)."
 Positive = Annotated[
     str | None,
     typer.Option(
-        help="Class whose probability is wanted; by default the one named like a case (yes, "
-        "tumour, dead), else the rarer one."
+        help="The positive class; by default the label that looks like a case (yes, tumour, "
+        "dead), otherwise the rarer one."
     ),
 ]
 Features = Annotated[
@@ -182,19 +182,19 @@ Features = Annotated[
         "--features",
         "-k",
         metavar="K",
-        help="How many features of each kind of column to keep: a number, 'all', or 'cv' (by "
-        "nested cross-validation). By default 10. --model honest: how many columns, one set for "
-        "all models; by default as many as each asks for.",
+        help="Number of features to keep of each kind of column: a number, 'all', or 'cv' (by "
+        "nested cross-validation); 10 by default. --model honest: number of columns, one set "
+        "for all models; by default each model chooses its own.",
     ),
 ]
 Threshold = Annotated[
     float | None,
-    typer.Option(help="Keep all features whose absolute correlation is above this instead."),
+    typer.Option(help="Keep all features with an absolute correlation above this instead."),
 ]
 
 
 class ModelWord(StrEnum):
-    """The models that a table can be given to, as their cards name them."""
+    """Names of the models that can be fitted to a table."""
 
     _ignore_ = "name"
     for name in table_specs():
@@ -213,14 +213,14 @@ Order = Annotated[
     str | None,
     typer.Option(
         metavar="N",
-        help="--model interactions: how many columns a pattern has at most, or 'cv' (1, 2 or 3, by "
-        "cross-validation). By default 2.",
+        help="--model interactions: largest number of columns in a pattern, or 'cv' (1, 2 or 3, by "
+        "cross-validation); 2 by default.",
     ),
 ]
 
 
 class EffortWord(StrEnum):
-    """How much the average of models tries."""
+    """How many candidates the average of models tries."""
 
     quick = "quick"
     normal = "normal"
@@ -230,13 +230,14 @@ class EffortWord(StrEnum):
 Effort = Annotated[
     EffortWord | None,
     typer.Option(
-        help="--model honest: quick tries few numbers of features; thorough tries models fitted by "
-        "Markov chains too, which takes minutes, and draws the folds once. By default normal.",
+        help="--model honest: quick tries fewer numbers of features; thorough adds models fitted "
+        "by "
+        "Markov chains, which takes minutes, and draws the folds once; normal by default.",
     ),
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option(help="Column kept by design, outside the ranking, as it is; repeatable."),
+    typer.Option(help="Column that is always kept, without ranking it; repeatable."),
 ]
 Covariates = Annotated[
     list[str] | None,
@@ -248,7 +249,8 @@ Covariates = Annotated[
 ]
 Ignore = Annotated[list[str] | None, typer.Option(help="Column to leave out; repeatable.")]
 Groups = Annotated[
-    str | None, typer.Option(help="Column of groups (patients) that stay together in folds.")
+    str | None,
+    typer.Option(help="Column of groups, such as patients, that stay together in folds."),
 ]
 RowNames = Annotated[
     str | None, typer.Option("--id", help="Column of row identifiers to show; none by default.")
@@ -257,14 +259,14 @@ Prevalence = Annotated[
     list[str] | None,
     typer.Option(
         metavar="SHARE or CLASS=SHARE",
-        help="Share of the positive class where the model is used; with more classes, once for "
-        "each of them.",
+        help="Prevalence of the positive class where the model will be used; with more classes, "
+        "once for each class.",
     ),
 ]
 Recalibrate = Annotated[
-    bool, typer.Option(help="Multiply the evidence by a slope learnt from held-out cases.")
+    bool, typer.Option(help="Multiply the evidence by a slope learned from held-out cases.")
 ]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Draws folds and breaks ties.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed for folds and ties.")]
 MaxSize = Annotated[
     float,
     typer.Option(
@@ -277,12 +279,12 @@ OutFolder = Annotated[
         "--out", "-o", help="Folder to write; by default named after the table.", readable=False
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def number_of_features(word: str | None) -> int | Literal["all", "cv"] | None:
-    """Return what --features asks for."""
+    """Return the value of --features."""
     if word is None or word == "all":
         return word  # type: ignore[return-value]  # narrowed by the comparison
     if word == "cv":
@@ -298,24 +300,24 @@ def number_of_features(word: str | None) -> int | Literal["all", "cv"] | None:
 
 
 def effort_of(word: EffortWord | None) -> Literal["quick", "normal", "thorough"] | None:
-    """Return what --effort asks for."""
+    """Return the value of --effort."""
     return None if word is None else word.value
 
 
 def order_of_patterns(word: str | None) -> int | Literal["cv"] | None:
-    """Return what --order asks for."""
+    """Return the value of --order."""
     if word is None:
         return None
     if word == "cv":
         return "cv"
     if not word.isdecimal() or int(word) < 1:
-        msg = f"{word!r} is not a number of columns from 1 on, or 'cv'."
+        msg = f"{word!r} is not a positive number of columns or 'cv'."
         raise typer.BadParameter(msg, param_hint="--order")
     return int(word)
 
 
 def check_selection(features: str | None, threshold: float | None) -> None:
-    """Refuse options that contradict each other, or mean nothing."""
+    """Validate --features and --threshold."""
     if features is not None and threshold is not None:
         msg = "give --features or --threshold, not both."
         raise typer.BadParameter(msg, param_hint="--threshold")
@@ -325,7 +327,7 @@ def check_selection(features: str | None, threshold: float | None) -> None:
 
 
 def prevalence_of(values: list[str] | None) -> float | dict[str, float] | None:
-    """Return what --prevalence asks for: a share, or one for each class.
+    """Return the value of --prevalence: a share, or one for each class.
 
     >>> prevalence_of(["0.3"]), prevalence_of(["a=0.2", "b=0.8"])
     (0.3, {'a': 0.2, 'b': 0.8})
@@ -365,7 +367,7 @@ def check_model(
     effort: EffortWord | None = None,
     covariates: list[str] | None = None,
 ) -> None:
-    """Refuse what the model cannot do."""
+    """Validate options against the model."""
     spec, number = table_specs()[model.value], number_of_features(features)
     order_of_patterns(order)
     refusals = (
@@ -389,12 +391,15 @@ def check_model(
             able = " or ".join(
                 name for name, other in table_specs().items() if word in other.report_params
             )
-            msg = f"the {model.value} model does not know it; leave it out, or use --model {able}."
+            msg = (
+                f"the {model.value} model does not have this option; leave it out, or use "
+                f"--model {able}."
+            )
             raise typer.BadParameter(msg, param_hint=option)
 
 
 def check_fits(options: Options, table: TrainingTable) -> None:
-    """Refuse what this table is too small for, in the words of the options."""
+    """Validate the numbers of features and folds against the table."""
     from honestbayes.report.methods import max_candidates
 
     number, n_candidates = options.n_features, max_candidates(table, options)
@@ -404,12 +409,12 @@ def check_fits(options: Options, table: TrainingTable) -> None:
         noun += " of any kind" if several else ""
         most = f"{n_candidates:,} or fewer" if n_candidates > 1 else f"{n_candidates}"
         msg = (
-            f"--features {number:,} is more than the {n_candidates:,} {noun} to select from; give "
+            f"--features {number:,} is more than the {n_candidates:,} candidate {noun}; give "
             f"{most}, or 'all'."
         )
         raise InputError(msg)
     if number == 0 and not table.keep:
-        msg = "--features 0 leaves no feature; give 1 or more, or name a column with --keep."
+        msg = "--features 0 leaves no features; give 1 or more, or name a column with --keep."
         raise InputError(msg)
 
 
@@ -418,8 +423,8 @@ def check_evaluation(options: Options, table: TrainingTable) -> None:
     counts = table.class_counts()
     if options.n_features == "cv" and max(counts) < ENOUGH_FOR_AUTO:
         msg = (
-            f"--features cv needs {ENOUGH_FOR_AUTO} cases of a class, and there are "
-            f"{max(counts)} at most; give a number."
+            f"--features cv needs a class with {ENOUGH_FOR_AUTO} cases, and the largest has "
+            f"{max(counts)}; give a number."
         )
         raise InputError(msg)
     if options.n_folds != "loo":
@@ -430,7 +435,7 @@ def check_folds(n_folds: int, table: TrainingTable, option: str) -> None:
     """Refuse more folds than a class has cases, or than there are groups."""
     most, what, unit = table.most_folds()
     if most < 2:
-        msg = "all rows are of one group; name another column with --groups."
+        msg = "all rows belong to one group; name another column with --groups."
         raise InputError(msg)
     if n_folds > most:
         fix = f"{option} 2" if most == 2 else f"{option} from 2 to {most:,}"
@@ -439,20 +444,20 @@ def check_folds(n_folds: int, table: TrainingTable, option: str) -> None:
 
 
 def check_jobs(jobs: int, what: str = "processes") -> None:
-    """Refuse a number of processes, or threads, that is none."""
+    """Validate a number of processes or threads."""
     if jobs == 0 or jobs < -1:
         msg = f"{jobs} is not a number of {what}; give 1 or more, or -1."
         raise typer.BadParameter(msg, param_hint="--jobs")
 
 
 def check_output_file(path: Path) -> None:
-    """Refuse, before any work, a place where no file can be written."""
+    """Raise an error if no file can be written to a path."""
     check_parent(path)
     if path.is_dir():
         msg = f"{path_name(path)} is a folder; name a file with --out."
         raise InputError(msg)
     if path.exists() and not path.is_file():
-        msg = f"{path.name} is not an ordinary file; choose another --out."
+        msg = f"{path.name} is not a regular file; choose another --out."
         raise InputError(msg)
 
 

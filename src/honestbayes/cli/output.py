@@ -1,4 +1,4 @@
-"""What the commands print, and how they end: 0 done, 2 bad input, 3 doubtful, 1 else."""
+"""Output and exit codes of the commands: 0 done, 2 bad input, 3 doubtful table, 1 other errors."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ Result = TypeVar("Result")
 
 
 def printable(text: object) -> str:
-    """Return text that cannot move the cursor or change colours: it may come from data."""
+    """Return text without control characters, which data may contain."""
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in str(text))
 
 
 def word(text: object) -> str:
-    r"""Return a name from data that stays on its line: printable, and not too long.
+    r"""Return a name from data, printable and shortened.
 
     >>> word("a\nb"), len(word("x" * 100))
     ('a?b', 60)
@@ -72,7 +72,7 @@ def print_remark(text: object) -> None:
 
 
 def one_line_errors(command: Callable[Params, Result]) -> Callable[Params, Result]:
-    """Turn bad input into one line and exit code 2; anything else ends with 1.
+    """Report bad input in one line with exit code 2; any other error ends with 1.
 
     A table that is doubtful ends with 3, and a line for each doubt.
 
@@ -122,7 +122,7 @@ def _show_warning(message: Any, *_: Any, **__: Any) -> None:
 
 @contextmanager
 def bad_input() -> Iterator[None]:
-    """Take the estimators' complaints about the data for bad input, which they are."""
+    """Report ValueErrors of estimators about the data as bad input."""
     try:
         yield
     except InputError:
@@ -133,7 +133,7 @@ def bad_input() -> Iterator[None]:
 
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[ProgressLike]:
-    """Show bars on a terminal, and nothing elsewhere."""
+    """Show progress bars, on a terminal only."""
     screen = console(stderr=True)
     if quiet or not screen.is_terminal:
         yield lambda _description, _total: lambda: None

@@ -1,4 +1,4 @@
-"""``honestbayes pack``: a table of zeros and ones becomes a store on disk."""
+"""``honestbayes pack``: pack a table of 0s and 1s into a store on disk."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ def pack(
         str | None,
         typer.Option(
             metavar="NUMBER, auto or median",
-            help="How measurements become 0/1: above a number; 'auto', columns of two values as "
-            "they are and others at their median; 'median', all at their median. By default the "
+            help="Cut continuous columns to 0/1: above a number; 'auto' cuts all but binary "
+            "columns "
+            "at their median; 'median' cuts all columns. By default the "
             "table must be 0/1.",
         ),
     ] = None,
@@ -53,9 +54,9 @@ def pack(
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
 ) -> None:
-    """Pack a table of zeros and ones into a store on disk, a bit for each cell.
+    """Pack a table of 0s and 1s into a store on disk, one bit per cell.
 
-    Packing that was stopped goes on where it stopped, by the same command.
+    If packing is interrupted, run the same command again to resume.
     """
     binarize = _cut_of(cut)
     check_parent(store)
@@ -106,7 +107,7 @@ def _input(
     if array is not None:
         if target is not None or ignore:
             msg = (
-                f"{table.name} has no names of columns; leave out --target and --ignore, and give "
+                f"{table.name} has no column names; leave out --target and --ignore, and give "
                 "y to fit, or to honestbayes.data.pack_store as labels."
             )
             raise InputError(msg)

@@ -1,4 +1,4 @@
-"""``honestbayes predict`` and ``evaluate``: a model meets another table."""
+"""``honestbayes predict`` and ``evaluate``: apply a model to another table."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _HEADER = re.compile(rb"row,(identifier,)?predicted,\"?probability(: [^\n]*)?\n(
 _FIRST_BYTES = 1 << 16
 
 TRAINING_ROWS = (
-    "These are the rows that the model was trained on: the figures say nothing about new cases. "
-    "Give a table that the model has not seen, or read the report's held-out figures."
+    "These are the rows that the model was trained on, so the figures do not apply to new cases. "
+    "Give a table of new cases, or read the report's held-out figures."
 )
 
 
@@ -67,7 +67,7 @@ def limited(
     bounds: FloatArray | None,
     prior: tuple[float, ...] | None,
 ) -> tuple[FloatArray, FloatArray | None]:
-    """Move probabilities, and bounds of intervals, to where people may read them."""
+    """Keep printed probabilities and interval bounds within sensible limits."""
     import numpy as np
 
     from honestbayes.report.render import as_shown, shown_bounds
@@ -117,12 +117,12 @@ def lines_of(
 
 @contextmanager
 def csv_output(out: Path | None) -> Iterator[TextIO]:
-    """Write to a file, whole or not at all, or to the standard output."""
+    """Write to a file atomically, or to standard output."""
     from honestbayes.files import atomic_write
 
     if out is None:
         if isinstance(sys.stdout, io.TextIOWrapper):
-            # As in a file, whatever the terminal's own alphabet and line ends are.
+            # As in a file, whatever the terminal's own encoding and line ends are.
             sys.stdout.reconfigure(encoding="utf-8", newline="")
         yield sys.stdout
         return
@@ -134,35 +134,35 @@ def csv_output(out: Path | None) -> Iterator[TextIO]:
 
 
 def add_unknown(unknown: dict[str, set[str]], more: dict[str, tuple[str, ...]]) -> None:
-    """Add levels that the model does not know to those of earlier parts."""
+    """Add unknown categories to those of earlier parts."""
     for column, levels in more.items():
         unknown.setdefault(column, set()).update(levels)
 
 
 def print_unknown_levels(unknown: dict[str, set[str]]) -> None:
-    """Say which levels the model did not know."""
+    """Warn of categories that were not in training."""
     for column, levels in unknown.items():
         print_remark(
-            f"warning: column {shown(column)} holds categories that the model does not know, taken "
-            f"for missing: {listed(sorted(levels))}."
+            f"warning: column {shown(column)} has categories that were not in training, treated "
+            f"as missing: {listed(sorted(levels))}."
         )
 
 
 def print_lost_rows(n_lost: int, absent: list[str], labels: tuple[str, ...]) -> None:
-    """Say which rows took no part, and which classes are not there."""
+    """Warn of rows without a class and of absent classes."""
     if n_lost:
         rows = "1 row has" if n_lost == 1 else f"{n_lost:,} rows have"
-        print_remark(f"warning: {rows} no class and took no part.")
+        print_remark(f"warning: {rows} no class and {'was' if n_lost == 1 else 'were'} ignored.")
     if absent:
-        who = f"no case is of class {listed(absent)}"
+        who = f"there is no case of class {listed(absent)}"
         if len(absent) == len(labels) - 1:
             (only,) = set(labels) - set(absent)
-            who = f"all cases are of class {shown(only)}"
-        print_remark(f"warning: {who}; AUC and calibration need all classes.")
+            who = f"all cases belong to class {shown(only)}"
+        print_remark(f"warning: {who}; AUC and calibration need cases of every class.")
 
 
 def print_summary(summary: Summary, name: str, labels: tuple[str, ...], absent: list[str]) -> None:
-    """Print the figures, without those that need classes that are not there."""
+    """Print the scores that the classes present allow."""
     of_labels = f"class 1 is {shown(labels[1])}"
     if len(labels) > 2:
         of_labels = f"classes are {', '.join(shown(label) for label in labels)}"
@@ -213,8 +213,9 @@ def predict(
         bool,
         typer.Option(
             "--exact",
-            help="Write probabilities as computed; otherwise none is nearer to 0 or 1 than the "
-            "n training cases can tell, 1/(n + 2).",
+            help="Write probabilities as computed; by default they are limited to 1/(n + 2) from "
+            "0 and "
+            "1, for n training cases.",
         ),
     ] = False,
     prevalence: given.Prevalence = None,
@@ -224,7 +225,7 @@ def predict(
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
 ) -> None:
-    """Predict a table of any length, part by part; the result is CSV."""
+    """Predict a table of any length, a part at a time, and write CSV."""
     shares = given.prevalence_of(prevalence)
     fitted = loaded(model)
     from honestbayes.tables.target import prevalences
@@ -237,10 +238,10 @@ def predict(
     if out is not None:
         given.check_output_file(out)
         if out.resolve() in (table.resolve(), model.resolve()):
-            msg = f"--out {out.name} would replace what is read; choose another name."
+            msg = f"--out {out.name} would overwrite an input file; choose another name."
             raise InputError(msg)
         if out.exists() and not holds_predictions(out):
-            msg = f"{out.name} exists and holds no predictions; choose another --out."
+            msg = f"{out.name} exists and does not hold predictions; choose another --out."
             raise InputError(msg)
     unknown: dict[str, set[str]] = {}
     with (
@@ -284,7 +285,7 @@ def evaluate(
     max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     as_json: given.AsJson = False,
 ) -> None:
-    """Judge a model on a table that it was not trained on (external validation)."""
+    """Evaluate a model on a table that it was not trained on (external validation)."""
     import numpy as np
 
     shares = given.prevalence_of(prevalence)

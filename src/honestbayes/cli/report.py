@@ -1,4 +1,4 @@
-"""``honestbayes report``: from a table to a folder with a report."""
+"""``honestbayes report``: evaluate a model on a table, and write a report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def print_report(analysis: Analysis, folder: Path) -> None:
-    """Print the verdict, the comparison and where the files are."""
+    """Print the verdict, the comparison and the names of the files."""
     from honestbayes.report.analysis import describe_rankings
 
     record = analysis.report
@@ -55,7 +55,7 @@ def print_report(analysis: Analysis, folder: Path) -> None:
 
 
 def describe_cases(labels: tuple[str, ...], counts: tuple[int, ...]) -> str:
-    """Say how many cases there are, of which classes, and how to change the positive one.
+    """Describe the cases and the classes.
 
     >>> describe_cases(("ALL", "AML"), (27, 11))
     '38 cases, 11 of them AML (the positive class; --positive ALL changes that)'
@@ -124,33 +124,39 @@ def report(
         int | None,
         typer.Option(
             min=2,
-            help=f"Folds of the cross-validation; {DEFAULT_FOLDS}, or as many as the smallest "
-            "class has cases.",
+            help=f"Number of cross-validation folds; {DEFAULT_FOLDS}, or fewer if the smallest "
+            "class has fewer cases.",
         ),
     ] = None,
     repeats: Annotated[
-        int | None, typer.Option(min=1, help="How often folds are drawn; by the table's size.")
+        int | None,
+        typer.Option(
+            min=1, help="Number of repeats of the folds; by default set by the table's size."
+        ),
     ] = None,
     leave_one_out: Annotated[
-        bool, typer.Option("--leave-one-out", help="One case, or group, at a time.")
+        bool, typer.Option("--leave-one-out", help="Hold out one case, or one group, at a time.")
     ] = False,
     prevalence: given.Prevalence = None,
     recalibrate: given.Recalibrate = True,
     path: Annotated[
         bool | None,
-        typer.Option(help="Try other numbers of features too; by the table's size."),
+        typer.Option(
+            help="Also try other numbers of features; by default set by the table's size."
+        ),
     ] = None,
     compare: Annotated[
         bool,
         typer.Option(
-            help="Run baselines on the same folds; without, a report takes half the time."
+            help="Run baselines on the same folds; without them, a report takes half the time."
         ),
     ] = True,
     quick: Annotated[
         bool,
         typer.Option(
             "--quick",
-            help="A first answer in seconds: folds drawn once, few numbers of features tried, no "
+            help="A first answer in seconds: one repeat of the folds, fewer numbers of features, "
+            "no "
             "baselines.",
         ),
     ] = False,
@@ -158,11 +164,12 @@ def report(
         int | None,
         typer.Option(
             min=20,
-            help=f"Take so many rows, drawn at random; all, or {QUICK_ROWS:,} with --quick.",
+            help=f"Use this many rows, drawn at random; by default all, or {QUICK_ROWS:,} with "
+            "--quick.",
         ),
     ] = None,
     seed: given.Seed = 0,
-    jobs: Annotated[int, typer.Option(help="Processes at work; -1 for one on each processor.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Number of processes; -1 for one per processor.")] = 1,
     out: given.OutFolder = None,
     missing: given.Missing = None,
     missing_as_level: given.MissingAsLevel = False,
@@ -180,7 +187,7 @@ def report(
     quiet: given.Quiet = False,
     as_json: given.AsJson = False,
 ) -> None:
-    """Evaluate honestly, fit, and write a folder with the report, predictions and the model."""
+    """Cross-validate, fit, and write a report, predictions and the model."""
     given.check_selection(features, threshold)
     given.check_model(model, features, threshold, order, missing_as_level, path, effort, covariates)
     shares = given.prevalence_of(prevalence)

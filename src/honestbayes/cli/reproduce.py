@@ -1,4 +1,4 @@
-"""``honestbayes reproduce``: published tables and figures, each by one command."""
+"""``honestbayes reproduce``: reproduce published tables and figures."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 def reproduce(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="EXPERIMENT", help="Which; without any, they are listed."),
+        typer.Argument(metavar="EXPERIMENT", help="Experiments to run; without any, list them."),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Run all of them.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Run all experiments.")] = False,
     full: Annotated[
         bool,
-        typer.Option("--full/--quick", help="As many repetitions as in the docs, or a few."),
+        typer.Option("--full/--quick", help="Use as many repetitions as the docs, or a few."),
     ] = False,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder of the results.", readable=False)
+        Path, typer.Option("--out", "-o", help="Folder for the results.", readable=False)
     ] = Path("honestbayes-results"),
-    jobs: Annotated[int, typer.Option(help="Processes; -1: as many as processors.")] = -1,
+    jobs: Annotated[int, typer.Option(help="Number of processes; -1 for one per processor.")] = -1,
     again: Annotated[
-        bool, typer.Option("--again", help="Do again what earlier calls have found.")
+        bool, typer.Option("--again", help="Repeat experiments that already have results.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bars.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bars.")] = False,
 ) -> None:
-    """Repeat published tables and figures, and show ours beside them.
+    """Reproduce published tables and figures, and compare them with ours.
 
     Each experiment has a folder with page.md, its tables (CSV, Markdown) and figures (PNG, SVG).
-    What was found is kept there: a call that was stopped goes on where it was.
+    Results are kept there, so an interrupted call can be resumed.
     """
     from honestbayes.experiments.experiment import (
         EXPERIMENTS,
@@ -53,7 +53,7 @@ def reproduce(
         width = max(map(len, EXPERIMENTS)) + 1
         for one in experiments():
             say(f"{one.name:<{width}} {one.title}\n{'':<{width}} {one.source}", wrap=False)
-        say("\nRun one by its name, or all with --all; --full runs as many as the docs show.")
+        say("\nGive names, or --all for all of them; --full repeats each as often as the docs do.")
         return
     skipped = []
     with progress(quiet=quiet) as bars:
@@ -63,11 +63,11 @@ def reproduce(
             if lacking:
                 skipped.append(name)
                 where = "in the folder that HONESTBAYES_DATA names"
-                print_remark(f"{name}: skipped, for want of {listed(lacking)} {where}.")
+                print_remark(f"{name}: skipped, because it needs {listed(lacking)} {where}.")
                 continue
             _reproduce(one, full, out / name, jobs, again, bars)
     if skipped:
-        say(f"Skipped for want of data: {', '.join(skipped)}.")
+        say(f"Skipped, because their data are not there: {', '.join(skipped)}.")
 
 
 def _refuse(names: list[str], every: bool, out: Path, jobs: int) -> None:
@@ -79,13 +79,13 @@ def _refuse(names: list[str], every: bool, out: Path, jobs: int) -> None:
         raise InputError(msg)
     for name in names:
         if name not in EXPERIMENTS:
-            msg = f"there is no experiment {name!r}{suggestion(name, tuple(EXPERIMENTS), 'there')}"
+            msg = f"no experiment is called {name!r}{suggestion(name, tuple(EXPERIMENTS), 'there')}"
             raise InputError(msg)
     if out.exists() and not out.is_dir():
         msg = f"{out.name} is a file; give a folder for the results with --out."
         raise InputError(msg)
     if names and every:
-        msg = "give names, or --all, not both."
+        msg = "give either names or --all."
         raise InputError(msg)
 
 

@@ -1,4 +1,4 @@
-"""What ``honestbayes select`` was asked for, and the selector that does it."""
+"""``honestbayes select``: select the columns that give the best probabilities."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 # --------------------------------------------------------------------------------------------------
-# What ``honestbayes select --method sampled`` tells: how sure it is that each column matters
+# Output of ``honestbayes select --method sampled``: the inclusion probability of each column
 # --------------------------------------------------------------------------------------------------
 
 
@@ -70,7 +70,7 @@ def inclusion_table(sampler: SubsetSampler) -> dict[str, Any]:
 
 
 def inclusion_contents(sampler: SubsetSampler) -> dict[str, Any]:
-    """Return what is known of the draws as data."""
+    """Return the draws as plain data."""
     import numpy as np
 
     names = column_names(sampler)
@@ -108,21 +108,22 @@ def table_of_inclusion(sampler: SubsetSampler) -> str:
 
 
 def words_of_inclusion(sampler: SubsetSampler) -> str:
-    """Say what inclusion probabilities mean, how many columns there are, and what chains lack."""
+    """Explain the inclusion probabilities, with problems of the chains."""
     import numpy as np
 
     sizes = sampler.draws_.draws.pooled("size")
     low, high = np.quantile(sizes, [0.05, 0.95]).astype(int)
     holds = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     text = (
-        f"An inclusion probability is the share of the {sizes.size:,} drawn sets that hold the "
-        "column, naive Bayes being the model and its parameters integrated out; the error is that "
-        f"of having drawn so many. Nine of ten sets hold {holds} columns. Columns that tell the "
-        "same are each counted as if they told something of their own."
+        f"An inclusion probability is the share of the {sizes.size:,} sampled sets that contain "
+        "the column, under naive Bayes with its parameters integrated out; the error is its Monte "
+        f"Carlo standard error. 90% of the sets have {holds} columns. Columns that repeat each "
+        "other "
+        "are counted as independent evidence."
     )
     problems = sampler.diagnostics_.problems()
     if problems:
-        text += f" Do not trust the third digit: {'; '.join(problems[:2])}."
+        text += f" The third digit is uncertain: {'; '.join(problems[:2])}."
     return text
 
 
@@ -144,7 +145,7 @@ _DOTS_PER_INCH = 150
 
 
 def check_selection_folder(folder: Path, table: Path) -> None:
-    """Refuse a place where something else, or the table itself, would be lost."""
+    """Raise an error if other files, or the table, would be overwritten."""
     check_parent(folder)
     if not folder.exists():
         return
@@ -152,7 +153,7 @@ def check_selection_folder(folder: Path, table: Path) -> None:
         msg = f"{path_name(folder)} exists and is not a folder; choose another --out."
         raise InputError(msg)
     if table.resolve().parent == folder.resolve():
-        msg = f"--out {path_name(folder)} would replace what is read; choose another name."
+        msg = f"--out {path_name(folder)} would overwrite the table; choose another name."
         raise InputError(msg)
     entries = sorted(folder.iterdir())
     present = [entry.name for entry in entries]
@@ -166,7 +167,7 @@ def check_selection_folder(folder: Path, table: Path) -> None:
     if strange:
         msg = (
             f"the folder {path_name(folder)} holds {strange[0]!r}, which is not part of a "
-            "selection; choose another --out, so that nothing is lost."
+            "selection and would be lost; choose another --out."
         )
         raise InputError(msg)
 
@@ -296,7 +297,7 @@ MOST_NAMES = 30
 
 
 def print_selection(selector: TableSelector, data: TrainingTable, name: str, folder: Path) -> None:
-    """Print what was found, what was kept, how far that can be believed, and where files are."""
+    """Print the selection, its reliability and the names of the files."""
     import numpy as np
 
     counts = tuple(np.bincount(data.y, minlength=len(data.labels)).tolist())
@@ -308,13 +309,13 @@ def print_selection(selector: TableSelector, data: TrainingTable, name: str, fol
     for note in data.notes:
         say(f"Note: {note}")
     say_what_was_chosen(selector, kept)
-    say(f"Rows of this table chose the columns: judge a model of {REDUCED} on rows from elsewhere.")
+    say(f"The columns were chosen on this table: evaluate a model of {REDUCED} on other rows.")
     say()
     say(f"Written to {folder}: {', '.join(files_of(selector))}", wrap=False)
 
 
 def say_what_was_chosen(selector: TableSelector, kept: list[Any]) -> None:
-    """Print the steps or the inclusion probabilities, what is kept, and how far to believe it."""
+    """Print the steps or inclusion probabilities, the kept columns and their reliability."""
     from honestbayes.search.sampled import SubsetSampler
     from honestbayes.search.selector import ProbabilitySelector
 
@@ -361,7 +362,7 @@ def describe_kept(kept: list[Any]) -> str:
 
 
 def honest_words(selector: ProbabilitySelector) -> str:
-    """Say what the scores are worth."""
+    """Explain how far the scores can be trusted."""
     import numpy as np
 
     from honestbayes.search.selector import loss_label
@@ -369,34 +370,37 @@ def honest_words(selector: ProbabilitySelector) -> str:
     path = selector.path_
     if np.isnan(path.held_out_score[0]):
         return (
-            "No rows were held out: scores on the rows that chose and trained flatter, also for "
-            "columns that mean nothing."
+            "No rows were held out: scores on the training rows are optimistic, even for useless "
+            "columns."
         )
     loss = loss_label(getattr(selector, "scoring", "squared_error"))
     before, after = path.held_out_score[0], path.held_out_score[path.n_kept]
     steps = "1 step" if path.n_kept == 1 else f"{path.n_kept:,} steps"
-    scores = f"The held-out {loss} is {after:.4f} after {steps}, {before:.4f} before the first."
+    scores = f"The held-out {loss} is {after:.4f} after {steps} and {before:.4f} before the first."
     if after > before:
-        scores += " That is worse than no column at all."
+        scores += " That is worse than with no columns."
     by_number = getattr(selector, "patience", None) is not None
     if path.n_kept == 0:
         return (
-            f"No column made the held-out {loss} better than the {before:.4f} that the class "
-            "shares alone have."
+            f"No column improved the held-out {loss} on the {before:.4f} of the class "
+            "frequencies alone."
         )
     if getattr(selector, "score_on", "train") == "held_out":
-        return f"{scores} The columns were chosen by this very score, so it flatters."
+        return f"{scores} The columns were chosen by this score, so it is optimistic."
     if isinstance(selector.held_out, float):
-        who = "The rows held out neither chose columns nor trained"
+        who = "The held-out rows were used neither to choose columns nor to train"
     else:
-        who = "It is of paths that were chosen anew without the rows that they are judged on"
+        who = "The selection was repeated in each fold, without the rows that score it"
     if by_number:
-        return f"{scores} {who}; only the number of steps was chosen by it, which flatters."
+        return (
+            f"{scores} {who}; only the number of steps was chosen by this score, so it is "
+            "slightly optimistic."
+        )
     return f"{scores} {who}."
 
 
 # --------------------------------------------------------------------------------------------------
-# What ``honestbayes select`` takes from a table, and tells of a selection
+# Input and output of ``honestbayes select``
 # --------------------------------------------------------------------------------------------------
 
 
@@ -410,14 +414,15 @@ def not_candidates(
     taken = roles | dict.fromkeys(ignore, "a column to ignore")
     if weights in taken:
         msg = (
-            f"column {shown(weights)} is given as the weights and as {taken[weights]}; choose one."
+            f"column {shown(weights)} is given both as the weights and as {taken[weights]}; "
+            "choose one."
         )
         raise InputError(msg)
     return [*ignore, weights]
 
 
 def row_weights(file: TableFile, name: str, row_numbers: IntArray) -> FloatArray:
-    """Return what each row that has a class counts; refuse what is no weight."""
+    """Return the weights of the rows that have a class."""
     import numpy as np
 
     from honestbayes.tables.conversion import to_numbers
@@ -431,8 +436,8 @@ def row_weights(file: TableFile, name: str, row_numbers: IntArray) -> FloatArray
         what = "has no value" if np.isnan(value) else f"holds {value:g}"
         place = file.locations(row_numbers).describe(int(wrong[0]))
         msg = (
-            f"the column of weights {shown(name)} {what} in {place}; give each row a number from "
-            "0 on."
+            f"the weight column {shown(name)} {what} in {place}; give each row a number of 0 or "
+            "more."
         )
         raise InputError(msg)
     return values
@@ -441,7 +446,7 @@ def row_weights(file: TableFile, name: str, row_numbers: IntArray) -> FloatArray
 def contents(
     selector: TableSelector, data: TrainingTable, name: str, command: str
 ) -> dict[str, Any]:
-    """Return all that is known of a selection as data."""
+    """Return a selection as plain data."""
     content = {
         "table": name,
         "command": command,
@@ -452,7 +457,7 @@ def contents(
 
 
 def selector_contents(selector: TableSelector) -> dict[str, Any]:
-    """Return what a selector knows without its table as data."""
+    """Return a selector as plain data, without its table."""
     from honestbayes.search.sampled import SubsetSampler
     from honestbayes.search.selector import ProbabilitySelector
 
@@ -482,7 +487,7 @@ DEFAULT_PATIENCE, DEFAULT_FOLDS = 5, 5
 
 
 class Method(StrEnum):
-    """Ways to select."""
+    """Methods of selection."""
 
     forward = "forward"
     boosted = "boosted"
@@ -497,7 +502,7 @@ class Rows(StrEnum):
 
 
 class Loss(StrEnum):
-    """What is made small."""
+    """Loss to minimise."""
 
     squared_error = "squared-error"
     log_loss = "log-loss"
@@ -511,9 +516,9 @@ def select(
     method: Annotated[
         Method,
         typer.Option(
-            help="forward: add the best column at each step. boosted: one column a round, by "
-            "boosting. sampled: draw sets of columns, each as often as it is likely, and keep "
-            "those that most of them hold."
+            help="forward: add the best column at each step. boosted: one column per round, by "
+            "boosting. sampled: draw sets of columns from their posterior distribution, and keep "
+            "the columns that most sets contain."
         ),
     ] = Method.forward,
     features: Annotated[
@@ -522,31 +527,32 @@ def select(
             "--features",
             "-k",
             metavar="N",
-            help="How many columns to take, or 'all'; rounds of boosting (10). By default as "
-            "many as --patience lets; sampled: those with a probability of one half or more.",
+            help="Number of columns to select, or 'all'; boosted: number of rounds (10). By "
+            "default "
+            "--patience decides; sampled: columns with a probability of at least one half.",
         ),
     ] = None,
     distinct: Annotated[
         bool,
         typer.Option(
             "--distinct",
-            help="--method boosted: another column in each round, so that --features counts "
-            "columns; by default a round may take a column again.",
+            help="--method boosted: choose a new column in each round, so that --features counts "
+            "columns; by default a column may be chosen again.",
         ),
     ] = False,
     expected: Annotated[
         float | None,
         typer.Option(
             metavar="N",
-            help="--method sampled: a Poisson prior of the number of columns, with this mean; by "
-            "default every number is as likely as any other.",
+            help="--method sampled: mean of a Poisson prior on the number of columns; by default "
+            "all numbers are equally likely.",
         ),
     ] = None,
     patience: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Stop when the held-out score has not improved for so many steps, and keep the "
+            help="Stop after this many steps without a better held-out score, and keep the "
             f"columns of the best step; {DEFAULT_PATIENCE}, unless --features is given.",
         ),
     ] = None,
@@ -563,15 +569,15 @@ def select(
     loss: Annotated[
         Loss,
         typer.Option(
-            help="What is made small: squared-error, summed over the classes (of two, twice the "
+            help="Loss to minimise: squared-error, summed over the classes (for two, twice the "
             "Brier score), or log-loss, the log score."
         ),
     ] = Loss.squared_error,
-    weights: Annotated[str | None, typer.Option(help="Column of what each row counts.")] = None,
+    weights: Annotated[str | None, typer.Option(help="Column of row weights.")] = None,
     ignore: given.Ignore = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(help="Column that is meant, though it looks doubtful; repeatable."),
+        typer.Option(help="Column to use although it looks doubtful; repeatable."),
     ] = None,
     groups: given.Groups = None,
     row_names: Annotated[
@@ -579,13 +585,13 @@ def select(
         typer.Option("--id", help="Column of row identifiers, kept in the reduced table."),
     ] = None,
     smoothing: Annotated[
-        float, typer.Option(help="What each level of a column is given more in each class.")
+        float, typer.Option(help="Pseudocount added to each category in each class.")
     ] = 1.0,
-    bins: Annotated[int, typer.Option(min=2, help="Bins of a column of measurements.")] = 10,
+    bins: Annotated[int, typer.Option(min=2, help="Number of bins of a continuous column.")] = 10,
     seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Draws the rows that are held out.")
+        int, typer.Option(min=0, max=2**32 - 1, help="Random seed for the held-out rows.")
     ] = 0,
-    jobs: Annotated[int, typer.Option(help="Threads; -1 for one on each processor.")] = 1,
+    jobs: Annotated[int, typer.Option(help="Number of threads; -1 for one per processor.")] = 1,
     out: given.OutFolder = None,
     missing: given.Missing = None,
     categorical: given.Categorical = None,
@@ -602,16 +608,16 @@ def select(
     quiet: given.Quiet = False,
     as_json: given.AsJson = False,
 ) -> None:
-    """Select the columns with which the probabilities of naive Bayes are best."""
+    """Select the columns that give naive Bayes the best probabilities."""
     from honestbayes.tables.formats import recognise
 
     given.check_jobs(jobs, "threads")
 
     if method == Method.sampled and weights is not None:
-        msg = "the sampled method counts rows whole; leave out --weights."
+        msg = "the sampled method does not take weights; leave out --weights."
         raise InputError(msg)
     if expected is not None and not 0 < expected < math.inf:
-        raise typer.BadParameter(f"{expected:g} is not a number above 0.", param_hint="--expected")
+        raise typer.BadParameter(f"{expected:g} is not a positive number.", param_hint="--expected")
     chosen = Choices.of(
         method=method.value,
         features=features,
@@ -739,23 +745,26 @@ class Choices:
         grouped: bool,
         **more: Any,
     ) -> Self:
-        """Read the options; refuse what contradicts itself, or means nothing."""
+        """Validate the options."""
         if method == "sampled":
             _refuse_for_sampling(held_out, patience, score_on, loss)
         elif expected is not None:
-            _refuse("only the sampled method has a prior of the number.", "--expected")
+            _refuse("only --method sampled has a prior on the number of columns.", "--expected")
         rows = None if method == "sampled" else _held_out(held_out or str(DEFAULT_FOLDS))
         number = _features(features, method, distinct)
         if method == "boosted":
             _refuse_for_boosting(patience, score_on, loss)
         elif distinct:
-            _refuse("only boosting may take a column again.", "--distinct")
+            _refuse("only --method boosted can choose a column again.", "--distinct")
         if not (0 < more["smoothing"] < math.inf):
-            _refuse(f"{more['smoothing']:g} is not a number above 0.", "--smoothing")
+            _refuse(f"{more['smoothing']:g} is not a positive number.", "--smoothing")
         if rows is None and patience is not None:
-            _refuse("patience needs rows that are held out; give folds.", "--held-out")
+            _refuse("--patience needs held-out rows; give a number of folds.", "--held-out")
         if rows is None and score_on == "held_out":
-            _refuse("candidates cannot be compared on rows that are not there.", "--held-out")
+            _refuse(
+                "--score-on held-out needs held-out rows; give a number of folds.",
+                "--held-out",
+            )
         if grouped and method != "sampled" and not isinstance(rows, int):
             _refuse("groups stay together in folds; give a number of folds.", "--held-out")
         if method == "forward" and number is None and patience is None and rows is not None:
@@ -773,7 +782,7 @@ class Choices:
         )
 
     def check_table(self, data: TrainingTable) -> None:
-        """Refuse what this table is too small for, in the words of the options."""
+        """Validate the numbers of columns and folds against the table."""
         columns = len(data.encoding.columns)
         counts_columns = self.method != "boosted" or self.distinct
         if counts_columns and isinstance(self.features, int) and self.features > columns:
@@ -781,8 +790,8 @@ class Choices:
             noun = "column" if columns == 1 else "columns"
             other = ", or 'all'" if self.method != "sampled" else ""
             msg = (
-                f"--features {self.features:,} is more than the {columns:,} {noun} to select "
-                f"from; give {most}{other}."
+                f"--features {self.features:,} is more than the {columns:,} {noun}; "
+                f"give {most}{other}."
             )
             raise InputError(msg)
         if isinstance(self.held_out, int):
@@ -795,8 +804,8 @@ class Choices:
         held = math.ceil(self.held_out * n_rows)
         if min(held, n_rows - held) < n_classes:
             msg = (
-                f"--held-out {self.held_out:g} holds out {held:,} of {n_rows:,} rows, and both "
-                f"parts need {n_classes} or more; give another share, or folds."
+                f"--held-out {self.held_out:g} holds out {held:,} of {n_rows:,} rows, but both "
+                f"parts need {n_classes} or more; give another share, or a number of folds."
             )
             raise InputError(msg)
 
@@ -807,18 +816,18 @@ def _refuse(message: str, option: str) -> NoReturn:
 
 def _refuse_for_boosting(patience: int | None, score_on: str, loss: str) -> None:
     if patience is not None:
-        _refuse("boosting makes all its rounds; give --features.", "--patience")
+        _refuse("boosting runs all its rounds; give --features instead.", "--patience")
     if score_on == "held_out":
-        _refuse("boosting chooses on training rows.", "--score-on")
+        _refuse("boosting always chooses on training rows.", "--score-on")
     if loss == "log_loss":
-        _refuse("boosting has a loss of its own, judged by squared error.", "--loss")
+        _refuse("boosting has its own loss, and is scored by squared error.", "--loss")
 
 
 def _refuse_for_sampling(
     held_out: str | None, patience: int | None, score_on: str, loss: str
 ) -> None:
     """Refuse what belongs to selectors that take one column after the other."""
-    why = "the sampled method integrates parameters out, and holds no rows out."
+    why = "the sampled method holds no rows out."
     for option, is_given in (
         ("--held-out", held_out is not None),
         ("--patience", patience is not None),
@@ -846,7 +855,7 @@ def _held_out(word: str) -> int | float | None:
     if number >= 2 and number == math.floor(number) and word.isdecimal():
         return int(word)
     _refuse(
-        f"{word!r} is neither a share between 0 and 1, nor 2 folds or more, nor 'none'.",
+        f"{word!r} is not a share between 0 and 1, a number of folds of 2 or more, or 'none'.",
         "--held-out",
     )
 
@@ -859,7 +868,7 @@ def _features(word: str | None, method: str, distinct: bool) -> int | Literal["a
     if not word.isdecimal() or int(word) < 1:
         other = {"forward": ", or 'all'", "boosted": " of rounds"}.get(method, "")
         other = ", or 'all'" if distinct else other
-        _refuse(f"{word!r} is not a number from 1 on{other}.", "--features")
+        _refuse(f"{word!r} is not a positive number{other}.", "--features")
     return int(word)
 
 

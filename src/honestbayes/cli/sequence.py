@@ -1,4 +1,4 @@
-"""``honestbayes sequence``: what is next in a sequence of symbols."""
+"""``honestbayes sequence``: predict the next symbol of a sequence."""
 
 from __future__ import annotations
 
@@ -32,10 +32,12 @@ _SIGNS = {" ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍"}
 
 
 def print_sequence(report: SequenceReport, name: str, saved: Path | None) -> None:
-    """Print what is next, the strongest contexts, and how far that can be believed."""
+    """Print the predictions, the strongest contexts and the check."""
     used = ""
     if report.n_windows + report.order < report.n_symbols:
-        used = f"; the last {report.n_windows:,} windows are used (--train for more)"
+        used = (
+            f"; the model is fitted to the last {report.n_windows:,} windows (--train changes that)"
+        )
     say(
         f"{word(name)}: {report.n_symbols:,} symbols, {len(report.symbols):,} of them "
         f"different{used}"
@@ -45,12 +47,14 @@ def print_sequence(report: SequenceReport, name: str, saved: Path | None) -> Non
     if report.unknown:
         names = ", ".join(_sign(symbol) for symbol in report.unknown)
         say(
-            f"Note: {names} of --history does not occur in these windows; contexts with it are new."
+            f"Note: {names} in --history does not occur in these windows, so contexts with it "
+            "are new."
         )
     if len(report.history) < report.order:
         say(
-            f"Note: --history is shorter than the {report.order} symbols that the model looks back "
-            "at; contexts that need what came before it count as new."
+            f"Note: --history is shorter than the {report.order} symbols that the model uses; "
+            "longer "
+            "contexts count as new."
         )
     say()
     say(f"After {_joined(report.history)} the next symbol is, with 90% intervals:")
@@ -59,7 +63,7 @@ def print_sequence(report: SequenceReport, name: str, saved: Path | None) -> Non
     contexts = report.contexts
     say(
         f"Of {contexts.n_patterns:,.0f} contexts of up to {report.order} symbols (the empty one "
-        f"included) {contexts.n_groups:,} can be told apart by these windows. Those with the "
+        f"included) {contexts.n_groups:,} can be distinguished by these windows. Those with the "
         "largest coefficients, by their medians, and what they add to the log-odds of the symbol:"
     )
     say(_context_table(report), wrap=False)
@@ -120,13 +124,13 @@ def _describe_check(check: Check | None) -> str:
     from honestbayes.report.wording import number, percent
 
     if check is None:
-        return "There is no check on symbols that the fit had not seen."
+        return "The model was not checked on held-out symbols."
     new = ""
     if check.n_new:
         what = "1 more was" if check.n_new == 1 else f"{check.n_new:,} more were"
-        new = f" ({what} left out: they had not occurred before)"
+        new = f" ({what} left out because training did not contain them)"
     asked = (
-        f"Check: fitted to the first {check.n_trained:,} windows, asked for the next "
+        f"Check: a model of the first {check.n_trained:,} windows predicts the next "
         f"{check.n_checked:,} symbols{new}; a lower log score is better."
     )
     width = max(len(one.name) for one in check.methods)
@@ -148,11 +152,11 @@ def _describe_gain(check: Check) -> str:
         return f"The model is better than {other} by {by}; {ends}."
     if high < 0:
         return f"The model is worse than {other} by {by}; {ends}: lower --order, or raise --train."
-    return f"These symbols cannot tell the model from {other}: {ends}."
+    return f"There is no clear difference from {other}: {ends}."
 
 
 class Collapse(StrEnum):
-    """Ways of making few symbols of many characters."""
+    """Ways to reduce characters to a few symbols."""
 
     vowels = "vowels"
 
@@ -162,12 +166,12 @@ def sequence(
     source: Annotated[
         Path,
         typer.Argument(
-            help="Text file, each character of which is a symbol; or a table, with --column.",
+            help="Text file, whose characters are the symbols; or a table, with --column.",
             readable=False,
         ),
     ],
     column: Annotated[
-        str | None, typer.Option(help="Column of a table whose cells are the symbols, in order.")
+        str | None, typer.Option(help="Column of a table that holds the symbols, in order.")
     ] = None,
     lines: Annotated[
         bool, typer.Option("--lines", help="Each line of the text is a symbol.")
@@ -180,26 +184,29 @@ def sequence(
         ),
     ] = None,
     order: Annotated[
-        int, typer.Option(min=1, max=100, help="How many symbols back to look, at most.")
+        int, typer.Option(min=1, max=100, help="Largest number of preceding symbols to use.")
     ] = 10,
     history: Annotated[
         str | None,
         typer.Option(
-            help="Symbols after which the next one is wanted; with --lines or --column, commas "
-            "between them. By default the end of the sequence."
+            help="Predict the symbol after these; with --lines or --column, separate them by "
+            "commas. "
+            "By default the end of the sequence."
         ),
     ] = None,
     train: Annotated[
-        int, typer.Option(min=10, metavar="N", help="Fit the last N windows, at most.")
+        int, typer.Option(min=10, metavar="N", help="Fit to the last N windows at most.")
     ] = 1000,
-    contexts: Annotated[int, typer.Option(min=1, help="How many contexts to show, at most.")] = 15,
+    contexts: Annotated[int, typer.Option(min=1, help="Largest number of contexts to show.")] = 15,
     check: Annotated[
-        bool, typer.Option(help="Fit the first 80% too, and predict the last 20%.")
+        bool, typer.Option(help="Check the model: fit the first 80% and predict the last 20%.")
     ] = True,
-    chains: Annotated[int, typer.Option(min=1, help="Markov chains.")] = 2,
-    draws: Annotated[int, typer.Option(min=1, help="Draws of each chain that are kept.")] = 200,
+    chains: Annotated[int, typer.Option(min=1, help="Number of Markov chains.")] = 2,
+    draws: Annotated[int, typer.Option(min=1, help="Draws to keep from each chain.")] = 200,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seeds the chains.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Chains at work; -1 for one on each processor.")] = -1,
+    jobs: Annotated[
+        int, typer.Option(help="Chains to run in parallel; -1 for one per processor.")
+    ] = -1,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -218,7 +225,7 @@ def sequence(
     quiet: given.Quiet = False,
     as_json: given.AsJson = False,
 ) -> None:
-    """Learn what follows what in a sequence, and show what is next."""
+    """Predict the next symbol of a sequence from the symbols before it."""
     given.check_jobs(jobs, "chains")
     _check_roles(column, lines, collapse)
     if out is not None:
@@ -269,7 +276,7 @@ def sequence(
 def _check_roles(column: str | None, lines: bool, collapse: Collapse | None) -> None:
     """Refuse options that contradict each other."""
     if column is not None and lines:
-        msg = "--lines is for a text, and --column for a table; give one of them."
+        msg = "--lines is for a text and --column for a table; give only one of them."
         raise InputError(msg)
     if collapse is not None and (lines or column is not None):
         msg = "--collapse is for the characters of a text; leave out --lines and --column."
@@ -282,6 +289,9 @@ def _symbols_of(history: str | None, are_words: bool) -> list[str] | None:
         return None
     symbols = [word.strip() for word in history.split(",")] if are_words else list(history)
     if not any(symbols):
-        msg = "--history holds no symbol; give some, or leave it out for the end of the sequence."
+        msg = (
+            "--history holds no symbols; give some, or leave it out to predict the end of the "
+            "sequence."
+        )
         raise InputError(msg)
     return [symbol for symbol in symbols if symbol]

@@ -1,1 +1,1 @@
-"""P(a feature is discarded | hyperparameters), and what else is known of the discarded."""
+"""The probability that features are discarded, given hyperparameters."""

@@ -53,7 +53,7 @@ def check_invariance(model: FeatureModel, criterion: Criterion, group: Discarded
 
     order = generator.permutation(codes.size)
     if not same(columns[:, order], codes[order]):
-        msg = f"criterion={criterion.name!r} depends on the order of the cases."
+        msg = f"criterion={criterion.name!r} depends on the order of the cases, and must not."
         raise ValueError(msg)
     if isinstance(model, RealFeatures):
         for name, changed in (("origin", columns + 3.0), ("unit", 7.0 * columns)):
@@ -70,7 +70,7 @@ Method = Literal["auto", "exact", "simulation"]
 
 
 class SelectionProbability(Protocol):
-    """P(S) as a function of nodes; with simulation, from draws that are the same at every call."""
+    """P(S) as a function of nodes; simulation uses the same draws at every call."""
 
     def at(self, nodes: HyperNodes) -> LogProbSelection:
         """Return log P(S) at nodes."""
@@ -202,7 +202,7 @@ def selection_probability(
             return ExactSelection(event, by_tables, "enumeration")
         if method == "exact":
             msg = (
-                f"P(S) is not known exactly for criterion={criterion.name!r} and these features: "
+                f"P(S) has no exact form for criterion={criterion.name!r} and these features; "
                 "use method='auto'."
             )
             raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""The event that features were discarded, and how its probability follows from single features."""
+"""The event that features were discarded, and its probability."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from honestbayes.types import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What is known of the discarded features: no strength was beyond the bound.
+    """The event that no discarded feature was stronger than the bound.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""P(S) without simulation: by formula, or by going through all tables.
+"""P(S) without simulation: by formula, or by enumeration of all tables.
 
 Formulas exist where a criterion orders columns as r squared does: for binary features in two
 classes (`honestbayes.correction.discard`) and for real-valued features

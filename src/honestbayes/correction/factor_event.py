@@ -1,4 +1,4 @@
-"""The probability that a feature which loads on known factor scores is discarded.
+"""The probability that a feature with loadings on known factor scores is discarded.
 
 Given the scores Z of all cases a real-valued feature is normal, up to its mean, with covariance
 

@@ -1,4 +1,4 @@
-"""Feature models as the probability of selection needs them: how columns arise given an atom.
+"""Feature models for the probability of selection.
 
 An atom is a value of the parameter that says how much a feature tells: alpha of a discrete feature,
 the signal ratio w of a real-valued one. A model can draw columns given an atom, and compare atoms

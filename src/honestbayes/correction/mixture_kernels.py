@@ -1,4 +1,4 @@
-"""Compiled kernels for P(S | labels, alpha) of a two-component mixture: exact sums, and look-ups.
+"""Compiled kernels for P(S | labels, alpha) of a two-component mixture.
 
 Import this module only where a kernel is about to run: it imports numba.
 

@@ -1,4 +1,4 @@
-"""A table of log P(S | labels, alpha) in a two-component mixture, for chains to look up.
+"""A lookup table of log P(S | labels, alpha) in a two-component mixture.
 
 log(-log P(S) / N) is interpolated between exact values. Over alpha the nodes are equidistant in
 x = -log(1 / alpha + 1 / ceiling), which is log(alpha) where it matters and finite for an infinite
@@ -388,7 +388,7 @@ class _ExactValues:
         states = np.stack(np.meshgrid(nodes0, nodes1, indexing="ij"), axis=-1).reshape(-1, 2)
         log_prob = self._at(states)
         if not np.all(np.isfinite(log_prob)):
-            msg = "the selection has probability 0: no feature can be discarded as these were."
+            msg = "the selection has probability 0, so no feature can be discarded by it."
             raise ValueError(msg)
         if np.all(log_prob == 0.0):
             return _certain(self.factor, self.event)

@@ -1,4 +1,4 @@
-"""How a column becomes 0/1: learned on the training rows, kept for prediction."""
+"""Binarization of columns, learned on the training rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SMALLEST_SPREAD = 1e-151
 
 @dataclass(frozen=True, slots=True)
 class Binarization:
-    """A value is 1 where it is above its column's cut, 0 otherwise, missing where it is NaN.
+    """Cuts of columns: a value above its cut is 1, any other 0, and NaN is missing.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ def check_range(low: AnyArray, high: AnyArray, n_rows: int, describe: Any) -> No
     for wrong, size, unit in ((too_large, "large", "larger"), (too_small, "small", "smaller")):
         if wrong.any():
             name = describe(int(np.argmax(wrong)))
-            msg = f"{name} holds numbers too {size} to be squared: give it in a {unit} unit."
+            msg = f"{name} holds numbers too {size} to be squared; rescale it to a {unit} unit."
             raise ValueError(msg)
 
 

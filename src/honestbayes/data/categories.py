@@ -295,7 +295,7 @@ Verbs = tuple[str, str]
 """A verb phrase for one cell, and for several."""
 
 
-TAKEN_FOR_MISSING: Verbs = ("is taken for missing", "are taken for missing")
+TAKEN_FOR_MISSING: Verbs = ("is treated as missing", "are treated as missing")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -392,7 +392,7 @@ def check_missing(table: CategoryTable, why: str, *, missing_is_level: bool) -> 
         what = "column" if len(columns) == 1 else "columns"
         msg = (
             f"X contains NaN: cells are missing in {what} {shown}{more}. {why}; fill them in, or "
-            "make missing a level of its own by missing='level'."
+            "treat missing cells as a category with missing='level'."
         )
         raise ValueError(msg)
 
@@ -469,7 +469,7 @@ class Coding:
         size = entries.counts("size", (n_columns,), _MOST_LEVELS)
         is_text = entries.mask("is_text", (n_columns,))
         good = not np.any(is_text & (codes != KINDS.index("categorical")))
-        entries.check(good, "is_text", "is said of columns of numbers")
+        entries.check(good, "is_text", "is true of columns of numbers")
         numbers = entries.finite("number", (int(size[~is_text].sum()),))
         texts = np.array(entries.texts("word"), dtype=object)
         entries.check(

@@ -1,4 +1,4 @@
-"""Columns of a table of any kinds, as they are and as numbers."""
+"""Coding of columns of any kind as numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pandas, polars and pyarrow frames as sources: converted a slice of columns at a time."""
+"""pandas, polars and pyarrow frames as sources, converted a slice of columns at a time."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def column_cells(values: AnyArray, name: str, any_number: bool) -> tuple[AnyArra
         try:
             numbers[~missing] = present.astype(float)
         except (TypeError, ValueError):
-            msg = f"{name} holds {present[0]!r}, which is neither a text nor a number."
+            msg = f"{name} holds {present[0]!r}, which is neither text nor a number."
             raise ValueError(msg) from None
         values = numbers
     if values.dtype.kind not in "iuf":
@@ -203,7 +203,7 @@ def numeric_cells(columns: TableColumns, position: int, kind: Kind) -> FloatArra
     if missing.all():
         return np.full(missing.size, np.nan)
     if values.dtype.kind == "O":
-        msg = f"{columns.name(position)} holds texts, but is called {kind}."
+        msg = f"{columns.name(position)} holds texts, but its kind is {kind}."
         raise ValueError(msg)
     return values
 
@@ -216,13 +216,13 @@ def _missing_objects(values: AnyArray, name: str) -> tuple[BoolArray, bool]:
     seen = different_objects(values)
     wrong = [v for v in seen if isinstance(v, tuple) or type(v).__hash__ is None]
     if wrong:
-        msg = f"{name} holds {wrong[0]!r}, which is neither a text nor a number."
+        msg = f"{name} holds {wrong[0]!r}, which is neither text nor a number."
         raise ValueError(msg)
     gone = {v: is_missing(v) for v in seen}
     present = [v for v, is_gone in gone.items() if not is_gone]
     are_texts = [isinstance(v, str) for v in present]
     if any(are_texts) and not all(are_texts):
-        msg = f"{name} mixes texts and numbers; make it one or the other."
+        msg = f"{name} mixes texts and numbers; convert it to one of them."
         raise ValueError(msg)
     missing = np.array([gone[v] for v in values.tolist()], dtype=bool)
     return missing, all(are_texts)
@@ -256,7 +256,7 @@ def _check_numbers(numbers: AnyArray, missing: BoolArray, name: str, any_number:
         kind = "negative" if value < 0 else "no whole number"
         msg = (
             f"{name} holds {value:g}, which is {kind}: Negative values in data and fractions are "
-            "not categories. Give texts or whole numbers from 0; continuous features are for "
+            "not categories. Give texts or whole numbers from 0; for continuous features use "
             "SelectiveGaussianNB, or for the real columns of SelectiveMixedNB."
         )
         raise ValueError(msg)

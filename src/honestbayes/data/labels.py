@@ -1,4 +1,4 @@
-"""Class labels of the rows: sorted, coded, none of them missing."""
+"""Class labels: sorted, coded, and checked for missing values."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def encode_labels(y: Any) -> tuple[AnyArray, IntArray]:
     _warn_of_doubtful(classes, codes)
     if classes.size == 1:
         msg = (
-            f"y holds only one class, {classes.tolist()[0]!r}; two classes are needed to learn "
-            "what tells them apart."
+            f"y holds only one class, {classes.tolist()[0]!r}; give the labels of two classes or "
+            "more."
         )
         raise ValueError(msg)
     return classes, codes
@@ -132,14 +132,13 @@ def _warn_of_doubtful(classes: AnyArray, codes: IntArray) -> None:
     for same in spellings(texts):
         warnings.warn(
             f"y holds {', '.join(map(repr, same))} as {len(same)} classes; if they are one class, "
-            "give them one spelling.",
+            "spell them in one way.",
             UserWarning,
             stacklevel=4,
         )
     for label in missing_labels(texts, np.bincount(codes, minlength=classes.size).tolist()):
         warnings.warn(
-            f"y holds {label!r} as a class; if it means that the class is missing, leave out such "
-            "rows.",
+            f"y holds {label!r} as a class; if it marks a missing class, leave out these rows.",
             UserWarning,
             stacklevel=4,
         )

@@ -1,4 +1,4 @@
-"""Normal scores: each value as the normal quantile of its rank among the training rows.
+"""Normal scores: the normal quantile of each value's rank among the training rows.
 
 A cell with mid-rank r among n observed cells becomes the quantile of (r - 1/2) / n. Between two
 training values scores are interpolated, beyond the ends they stay, so that no single cell can say

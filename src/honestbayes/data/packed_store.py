@@ -1,4 +1,4 @@
-"""Packed stores: binary columns as bits in a folder, with a header and checksums."""
+"""Packed stores: folders of binary columns as bits, with a header and checksums."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _FIELDS = {"format", "version", "classes", "files", "parts", *_SHAPE}
 
 
 class StoreError(ValueError):
-    """A folder is no packed store, or is a damaged one; the message names the file."""
+    """A folder is not a packed store, or is damaged; the message names the file."""
 
 
 def checksum(content: Any) -> int:
@@ -161,7 +161,7 @@ def read_header(folder: Path) -> StoreHeader:
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        msg = f"{folder.name} is no packed store: {HEADER} is not the header of one."
+        msg = f"{folder.name} is not a packed store: {HEADER} is not a valid header."
         raise StoreError(msg)
     version = content.get("version")
     if type(version) is int and version > VERSION:
@@ -171,7 +171,7 @@ def read_header(folder: Path) -> StoreHeader:
     # Checked first: only what is known to be flat can be written again without fear of its depth.
     problem = _problem(content)
     if type(own) is not int or (problem is None and _with_checksum(content) != text):
-        problem = "is not as it was written"
+        problem = "was changed after it was written"
     if problem is not None:
         raise damaged(folder, HEADER, problem)
     classes = content["classes"]
@@ -209,21 +209,21 @@ def most_name_bytes(n_columns: int) -> int:
 def _refuse_folder(folder: Path) -> None:
     if not folder.exists() and folder.with_name(f"{folder.name}.partial").is_dir():
         msg = (
-            f"{folder.name} is not complete: packing stopped before its end; pack the same table "
-            "again, which goes on where it stopped."
+            f"{folder.name} is incomplete: packing was interrupted; pack the same table again "
+            "to resume."
         )
         raise StoreError(msg)
     if not folder.is_dir():
         msg = f"there is no folder {folder.name}; check its name, or pack a table into it."
         raise StoreError(msg)
-    msg = f"{folder.name} is no packed store: it holds no {HEADER}."
+    msg = f"{folder.name} is not a packed store: it has no {HEADER}."
     raise StoreError(msg)
 
 
 def _problem(content: dict[str, Any]) -> str | None:
     """Return what is wrong with a header, or None; a checksum does not show who wrote it."""
     if set(content) != _FIELDS or type(content["version"]) is not int or content["version"] < 1:
-        return "is not as it was written"
+        return "was changed after it was written"
     for name in _SHAPE:
         if type(content[name]) is not int or not 1 <= content[name] <= MOST:
             return f"holds a number of {name} that is not from 1 to {MOST:,}"
@@ -275,7 +275,7 @@ def read_names(content: bytes, n_columns: int) -> tuple[str, ...] | None:
 
 
 def damaged(folder: Path, name: str, what: str) -> StoreError:
-    """Return the error of a file that is not as it was written."""
+    """Return the error of a file that was changed after it was written."""
     msg = (
         f"{folder.name} is damaged: {name} {what}; copy the store again, or remove it and pack "
         "the table again."
@@ -414,7 +414,7 @@ class PackedStore:
 
     @cached_property
     def binarization(self) -> Binarization | None:
-        """The cuts at which continuous features became 0 and 1; None where the table was 0/1."""
+        """The cuts of continuous features; None where the table was 0/1."""
         if CUTS not in self.header.files:
             return None
         cut, high = np.frombuffer(self._beside(CUTS), dtype="<f8").reshape(2, -1)
@@ -425,7 +425,7 @@ class PackedStore:
         return Binarization(cut, high)
 
     def zero_one(self, X: Any) -> AnyArray:
-        """Return continuous features of all columns as 0 and 1, cut as those in the store were.
+        """Cut the continuous features of new rows in the same way as the store.
 
         Parameters
         ----------
@@ -478,12 +478,12 @@ class PackedStore:
         return PackedColumns(bits, self.header.n_rows)
 
     def verify(self) -> None:
-        """Compare the checksums of all files, and refuse a damaged one, naming it.
+        """Verify the checksums of all files; raise an error that names a damaged one.
 
         Raises
         ------
         ValueError
-            If a file is not as it was written, or holds what cannot be names, labels or cuts.
+            If a file was changed after it was written, or holds invalid names, labels or cuts.
         """
         check_sizes(self.folder, self.header)
         fresh = PackedStore(self.folder, self.header)  # which remembers nothing

@@ -1,4 +1,4 @@
-"""Tables of any kind into packed stores: in chunks, and from where it stopped when it is killed.
+"""Packing of tables into stores, in chunks, resumed after an interruption.
 
 What is unfinished stands beside the store, in a folder with ``.partial`` after its name: the plan,
 which says of which table; the parts that are whole, in the folder that becomes the store; and a
@@ -301,7 +301,9 @@ def _ones(
     missing = values != values
     if missing.any():
         row, column = np.argwhere(missing)[0].tolist()
-        fix = "a packed store has no missing cells: fill them in, or leave out the column or row"
+        fix = (
+            "a packed store cannot hold missing cells; fill them in, or leave out the column or row"
+        )
         what = f"{describe(first + column)} is missing"
         raise CellError(what, first_row + row, fix)
     if cut is not None:
@@ -309,7 +311,10 @@ def _ones(
             check_finite(values, describe, first_row, first)
         return above(values, cut)
     row, column = np.argwhere((values != 0) & (values != 1))[0].tolist()
-    fix = "a packed store holds 0 and 1: cut continuous features (binarize='auto', or --cut auto)"
+    fix = (
+        "a packed store holds only 0 and 1; cut continuous features (binarize='auto', or --cut "
+        "auto)"
+    )
     what = f"{describe(first + column)} holds {values[row, column]}"
     raise CellError(what, first_row + row, fix)
 
@@ -344,7 +349,7 @@ def pack_store(
     columns_per_file: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> PackedStore:
-    """Pack a table into a store: a folder of bits, column after column, with checksums.
+    """Pack a table of 0s and 1s into a store: a folder of bits with checksums.
 
     Memory is bounded, whatever the table, by what its own blocks take and 256 MiB. A call that was
     killed, or that found the disk full, has left a folder with ``.partial`` after its name: the
@@ -461,7 +466,7 @@ def _description(
             raise ValueError(msg)
         beside[LABELS] = codes.astype("<i4").tobytes()
     if width is not None and width < 1:
-        msg = f"columns_per_file={width} is no number of columns; give 1 or more."
+        msg = f"columns_per_file={width} is not a number of columns; give 1 or more."
         raise ValueError(msg)
     per_part = columns_per_part(n, p) if width is None else min(width, p)
     return StoreHeader(n, p, per_part, classes, {}, ()), beside
@@ -495,7 +500,7 @@ def _room(target: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _FULL:
             raise
-        what = "the disk is full; make room and pack the same table again, which goes on from here"
+        what = "the disk is full; make room, and pack the same table again to resume"
         raise OSError(error.errno, what, str(target)) from error
 
 

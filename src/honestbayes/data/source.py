@@ -1,4 +1,4 @@
-"""Sources: one small interface between tables of any kind and the statistics of them.
+"""Sources: one interface to tables of any kind.
 
 A source hands out blocks of rows, of columns or of both for counting, and dense copies of a few
 named columns for prediction. The blocks hold every cell once, in any order; two blocks have the
@@ -146,7 +146,7 @@ def work_of(source: Source) -> Work:
 
 
 def is_beyond_memory(source: Source) -> bool:
-    """Whether a source is not to be read again for every fold."""
+    """Whether a source is too expensive to read again for every fold."""
     return bool(getattr(source, "beyond_memory", False))
 
 
@@ -156,7 +156,7 @@ def is_beyond_memory(source: Source) -> bool:
 
 
 class Source(Protocol):
-    """A table as counting and prediction use it.
+    """Interface of tables for counting and prediction.
 
     Where the values of its blocks are deferred handles, a source has one member more, ``work``, by
     which functions are applied to them. Where reading it again is expensive, it has
@@ -328,7 +328,7 @@ def whole_columns(
 
 @dataclass(frozen=True, slots=True)
 class DescribeColumns:
-    """How messages call a column, given its position: by its name where it has one.
+    """Names of columns in messages: by name, else by position.
 
     Attributes
     ----------
@@ -499,7 +499,7 @@ def check_structure(X: Any) -> None:
             if index.size and not 0 <= index.min() <= index.max() < size:
                 problem = f"an index is not from 0 to {size - 1}"
     if problem:
-        msg = f"X is a sparse matrix that is not whole: {problem}; build it anew."
+        msg = f"X is not a valid sparse matrix: {problem}; rebuild it."
         raise ValueError(msg)
 
 
@@ -696,7 +696,8 @@ def _refuse_blocks(source: Source, start: int, stop: int) -> None:
     """Raise an error: blocks overlap, leave a gap, or are cut at different columns."""
     msg = (
         f"the blocks of {type(source).__name__} do not hold every cell of columns {start} to "
-        f"{stop - 1} once; a source yields each cell in one block, and two blocks must have the "
+        f"{stop - 1} once; a source must yield each cell in one block, and two blocks must have "
+        "the "
         "same columns or none in common."
     )
     raise ValueError(msg)
@@ -763,7 +764,7 @@ class Remembered:
 
 
 class ReadAhead:
-    """A source beyond memory of which some columns are read ahead, for several who will ask.
+    """A source beyond memory with some columns read ahead.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Data: simulators of the published models, a bundled real table, and a loader."""
+"""Datasets: simulators of published models, bundled data, and loaders."""
 
 from honestbayes.datasets.real import (
     Dataset,

@@ -1,4 +1,4 @@
-"""Real data: bundled with the package, or read from a folder of the user."""
+"""Real data, bundled with the package or read from a folder."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def data_folder(folder: str | os.PathLike[str] | None, file: str) -> Path:
     named = os.environ.get(DATA_VARIABLE)
     if not named:
         msg = (
-            f"the folder that holds {file} is not known: give folder=..., or set the environment "
+            f"the folder of {file} is unknown; give folder=..., or set the environment "
             f"variable {DATA_VARIABLE}."
         )
         raise FileNotFoundError(msg)
@@ -101,7 +101,7 @@ class Dataset:
 
 
 def load_leukemia() -> Dataset:
-    """Load the leukaemia expression data that come with the package.
+    """Load the bundled leukaemia expression data.
 
     Returns
     -------
@@ -227,7 +227,7 @@ _OTHERS_WEIGHT = 6.2337
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Donations:
-    """People who were asked for a donation.
+    """Donors and other people of the KDD-98 mailing.
 
     Attributes
     ----------
@@ -301,7 +301,7 @@ def load_kdd98(folder: str | os.PathLike[str]) -> tuple[Donations, Donations]:
     other = [name for name in merged.columns if name not in (*_TARGETS, _ID)]
     if names != other:
         strange = sorted(set(names) ^ set(other)) or names
-        msg = f"cup98LRN.txt and cup98VAL.txt have different columns: {strange[0]!r}, for one."
+        msg = f"cup98LRN.txt and cup98VAL.txt have different columns, such as {strange[0]!r}."
         raise ValueError(msg)
     for name in names:
         if not _is_number(learning[name]) and _is_number(merged[name]):
@@ -312,7 +312,7 @@ def load_kdd98(folder: str | os.PathLike[str]) -> tuple[Donations, Donations]:
 
 
 def load_kdd98_sample(folder: str | os.PathLike[str] | None = None) -> Donations:
-    """Read all donors and a part of the others of the learning set, with 47 columns.
+    """Read all donors of the learning set and a sample of the others, with 47 columns.
 
     Parameters
     ----------
@@ -408,7 +408,7 @@ LINES = (
 
 
 def load_genesis() -> str:
-    """Return the beginning of the Book of Genesis, King James Version: 8,000 characters.
+    """Return the first 8,000 characters of the Book of Genesis, King James Version.
 
     Examples
     --------
@@ -420,7 +420,7 @@ def load_genesis() -> str:
 
 
 def tic_tac_toe() -> tuple[AnyArray, AnyArray]:
-    """Return all 958 boards on which a game of tic-tac-toe that "x" began can end.
+    """Return the 958 final boards of tic-tac-toe in which "x" began.
 
     Returns
     -------
@@ -458,7 +458,7 @@ def tic_tac_toe() -> tuple[AnyArray, AnyArray]:
 
 
 def vowels_and_consonants(text: str) -> AnyArray:
-    """Return a text as vowels (V), consonants (C) and all others (_), runs of these as one.
+    """Return a text as vowels (V), consonants (C) and runs of other characters (_).
 
     Parameters
     ----------

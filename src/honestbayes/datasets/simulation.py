@@ -1,4 +1,4 @@
-"""Data simulated from the binary naive Bayes model, with the truth kept beside them.
+"""Data simulated from published models, with the true probabilities.
 
 References
 ----------
@@ -27,7 +27,7 @@ _SMALLEST_PHI = 2.0**-53
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimulatedData:
-    """A training set, a test set, and the parameters that both were drawn with.
+    """A training set and a test set, with the parameters that generated them.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class SimulatedData:
     prevalence: float
 
     def true_proba(self, X: ArrayLike, columns: ArrayLike | None = None) -> FloatArray:
-        """Return the true P(class 1 | x) for each row, with `phi` and the prevalence known.
+        """Return the true P(class 1 | x) of each row, given `phi` and the prevalence.
 
         Parameters
         ----------
@@ -271,7 +271,7 @@ def _log_likelihood_ratio(X: NDArray[Any], phi: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MixtureData:
-    """A training set, a test set, and the truth behind both.
+    """A training set and a test set from the mixture, with the truth.
 
     Attributes
     ----------
@@ -362,7 +362,7 @@ alone, are chosen so that this holds."""
 
 
 def simulate_hidden_markov(n: int, length: int = 21, *, random_state: Any = None) -> IntArray:
-    """Draw binary sequences of a hidden Markov model with eight states (section 3.4.3).
+    """Draw binary sequences from a hidden Markov model with eight states (section 3.4.3).
 
     A hidden state takes its likely step with probability 0.95, and any step otherwise. An even
     state shows 1 with probability 0.95, an odd one 2.
@@ -401,7 +401,7 @@ def simulate_hidden_markov(n: int, length: int = 21, *, random_state: Any = None
 def simulate_cauchy_model(
     n: int, n_features: int = 7, n_levels: int = 3, order: int = 4, *, random_state: Any = None
 ) -> tuple[IntArray, IntArray]:
-    """Draw cases of the logistic model with interactions whose coefficients are Cauchy (3.5.3).
+    """Draw cases from a logistic model with Cauchy coefficients of interactions (section 3.5.3).
 
     Coefficients of order o have width 1 / o; the intercept is 0.
 

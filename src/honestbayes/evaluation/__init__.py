@@ -1,4 +1,4 @@
-"""Cross-validation that selects again inside each fold, and paired comparisons."""
+"""Cross-validation with feature selection inside each fold, and paired comparisons."""
 
 from honestbayes.evaluation.cross_validation import (
     Evaluation,

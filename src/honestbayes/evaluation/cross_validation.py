@@ -1,4 +1,4 @@
-"""Cross-validation that repeats feature selection in each fold, and paired comparisons."""
+"""Cross-validation with feature selection inside each fold, and paired comparisons."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ def make_splits(
             for split in kind(int(cv), shuffle=True, random_state=state).split(blank, y, groups)
         ]
     if n_repeats > 1:
-        raise ValueError("n_repeats needs a number of folds as cv; a splitter repeats by itself.")
+        raise ValueError(
+            "n_repeats needs a number of folds as cv; a splitter defines its own repeats."
+        )
     if isinstance(cv, str):
         splitter: Any = LeaveOneOut() if groups is None else LeaveOneGroupOut()
     else:
@@ -78,7 +80,9 @@ def _check_fold_count(n_folds: int, y: NDArray[Any], groups: NDArray[Any] | None
     if groups is not None:
         most = min(most, np.unique(groups).size)
     if most < 2:
-        raise ValueError("y has a class (or groups a count) below 2; give more cases or groups.")
+        raise ValueError(
+            "y has a class with one case, or there is one group; give more cases or groups."
+        )
     if not 2 <= n_folds <= most:
         raise ValueError(
             f"cv is {n_folds}; give from 2 to {most} folds (the size of the smallest class, or "
@@ -249,7 +253,7 @@ def cross_validate(
     n_jobs: int | None = None,
     on_fold: Callable[[], object] | None = None,
 ) -> Evaluation:
-    """Predict each case by a model whose features were selected and fitted without it.
+    """Predict each case with a model selected and fitted without it.
 
     Parameters
     ----------

@@ -379,7 +379,7 @@ SHOWN = {
     "log_score": "log score",
     "brier": "Brier score",
     "calibration_error": "calibration error",
-    "calibration_error_by_luck": "of that, luck",
+    "calibration_error_by_luck": "of that, by chance",
     "expected_error": "expected error",
     "actual_error": "actual error",
 }
@@ -458,7 +458,7 @@ def _by_method(results: Results) -> ResultTable:
         seconds = float(np.mean([results.mean("seconds", t, method) for t in there]))
         row: dict[str, Cell] = {"method": method, "tables": len(there)}
         row["log score behind HonestClassifier by"] = float(np.mean(behind))
-        row["tables where it is behind"] = sum(gap > 0 for gap in behind)
+        row["tables where it is worse"] = sum(gap > 0 for gap in behind)
         rows.append(row | {SHOWN[name]: means[name] for name in SHOWN} | {"seconds": seconds})
     return ResultTable("methods", "Averages over the tables that each method suits", rows)
 

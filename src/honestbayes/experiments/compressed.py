@@ -517,7 +517,7 @@ def of_medians(models: Sequence[ExperimentRun]) -> str:
     )
     if max(largest) > 100:
         parts += (
-            " Where training cases can be told apart without error nothing but the prior bounds "
+            " If the training cases can be separated without error, only the prior bounds the "
             "coefficients, and that of the widths has a long tail."
         )
     return parts

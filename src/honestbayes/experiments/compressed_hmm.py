@@ -103,7 +103,8 @@ def _on_sizes(sizes: Sequence[dict[str, Any]]) -> str:
 
 def _predictions(models: Sequence[ExperimentRun]) -> str:
     return (
-        f"{ours.of_predictions(models)} {ours.of_both_ways(models)} The thesis says in words: "
+        f"{ours.of_predictions(models)} {ours.of_both_ways(models)} The thesis describes the "
+        "result: "
         "better up to order 5, hardly worse beyond, and no difference between compressed and not "
         "or between the priors."
     )
@@ -115,10 +116,11 @@ EXPERIMENT = Experiment(
     source="Li (2007), sections 3.4.3 and 3.4.4: figures 3.7 to 3.9",
     question=(
         "The next state of a binary sequence is predicted from up to 20 states before it, from 500 "
-        "training sequences. How many parameters are left when those that no training sequence "
-        "tells apart are added up, and what becomes of time, chains and predictions? The steps of "
+        "training sequences. How many parameters are left when those that occur in the same "
+        "training sequences are summed, and how do time, chains and predictions change? The "
+        "steps of "
         "the hidden states stand in a figure whose arrows are not in the text: two are known, the "
-        "others are chosen to fit what is said of them."
+        "others are chosen to fit the description."
     ),
     runs=runs,
     run=run,

@@ -165,7 +165,8 @@ def _conclusion(studies: dict[str, list[ExperimentRun]]) -> str:
     equal = sum(run.results["listed"] == run.results["groups"][-1] for run in ordered)
     return (
         f"{' '.join(parts)}\n\n"
-        "The thesis says in words: with more levels fewer compressed parameters but no fewer "
+        "The thesis describes the result: with more levels fewer compressed parameters but no "
+        "fewer "
         "original ones; with more features more of both, and a smaller ratio; by order, compressed "
         f"ones stay the same from {PUBLISHED_LEVEL} on and original ones grow. That is read off a "
         f"figure, so numbers that differ by less than {LEVEL_WITHIN:.0%}, which is less than the "

@@ -308,7 +308,7 @@ def _checks(fits: Sequence[dict[str, Any]]) -> Iterator[PublishedFigure]:
             published=gamma,
             ours=of(fits, "gamma", k=k, way="corrected"),
             digits=2,
-            why=f"not known; features that do not know the class would give {chance:.2f}",
+            why=f"unknown; features unrelated to the class would give {chance:.2f}",
         )
     for (k, method), decimals in TABLE_2_3.items():
         for name, error in errors_of(decimals).items():
@@ -368,7 +368,7 @@ def _chains(fits: Sequence[dict[str, Any]]) -> ResultTable:
     ]
     return ResultTable(
         "chains",
-        "What the chains found. In truth alpha is 300, and 90% of the labels equal the class.",
+        "What the chains found. The true alpha is 300, and 90% of the labels equal the class.",
         rows,
         2,
     )

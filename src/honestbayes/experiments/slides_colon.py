@@ -166,7 +166,7 @@ def _groups(first: dict[str, dict[str, Any]]) -> ResultTable:
     ]
     return ResultTable(
         "groups",
-        "Squared error of each group: published, and of our first division. Groups are random: "
+        "Squared error of each group, as published and for our first division. Groups are random: "
         "those of a row are not the same genes.",
         rows,
         digits=4,

@@ -228,7 +228,7 @@ def _figures(cases: _Cases, exact: _Exact) -> str:
     return (
         f"{'. '.join(parts)}. In scheme 2 sizes differ by their score alone: all features together "
         f"are {ratio:.2f} times as likely as none, as 0.9 / 0.5 is. The paper prints no numbers of "
-        "its figures; in words, scheme 1 has its peak in the middle, scheme 2 prefers larger "
+        "its figures, but scheme 1 has its peak in the middle, scheme 2 prefers larger "
         "subsets by their score, and the Poisson prior moves the mass to small ones."
     )
 

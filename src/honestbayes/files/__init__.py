@@ -1,4 +1,4 @@
-"""Plain data on disk: read with distrust, written whole or not at all."""
+"""Files of plain data: validated when read, and written atomically."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def read_npy(file: BinaryIO, start: int, size: int) -> tuple[AnyArray, int]:
     array = np.empty(shape, dtype)
     data = array.reshape(-1).view(np.uint8)
     if data.size and file.readinto(data.data) != data.size:  # type: ignore[attr-defined]
-        _refuse_array("is cut off")
+        _refuse_array("is truncated")
     if dtype.kind == "b" and np.any(data > 1):
         _refuse_array("holds truth values other than 0 and 1")
     return array, zlib.crc32(data.data if data.size else b"", zlib.crc32(preamble + header))
@@ -184,7 +184,7 @@ def read_document(text: bytes) -> dict[str, Any]:
         _refuse_document("is damaged: it names no schema")
     if schema > SCHEMA:
         _refuse_document(
-            f"has schema {str(schema)[:20]}, but this honestbayes knows only up to {SCHEMA}: "
+            f"has schema {str(schema)[:20]}, but this version of honestbayes reads up to {SCHEMA}: "
             "a newer honestbayes is needed to read it"
         )
     if set(document) != {"format", "schema", "kind", "written_by", "arrays", "content"}:
@@ -192,11 +192,11 @@ def read_document(text: bytes) -> dict[str, Any]:
     names = document["arrays"]
     good = isinstance(names, list) and all(isinstance(name, str) for name in names)
     if not good or len(set(names)) != len(names) or not all(map(array_name_is_good, names)):
-        _refuse_document("is damaged: the names of its arrays are not names")
+        _refuse_document("is damaged: the names of its arrays are not valid")
     if not isinstance(document["kind"], str) or not isinstance(document["content"], dict):
-        _refuse_document("is damaged: it does not say what it holds")
+        _refuse_document("is damaged: it does not name its contents")
     if not isinstance(document["written_by"], str):
-        _refuse_document("is damaged: it does not say what wrote it")
+        _refuse_document("is damaged: it does not name its writer")
     result: dict[str, Any] = document
     return result
 
@@ -410,7 +410,7 @@ def _entries(file: BinaryIO, size: int) -> dict[str, _Entry]:
     end = _END.unpack(_exactly(file, size - _END.size, _END.size))
     signature, disk, first_disk, here, count, length, offset, comment = end
     if signature != b"PK\x05\x06":
-        _refuse("is damaged: it has no directory at its end, as if it were cut off")
+        _refuse("is damaged: it has no directory at its end, as if it were truncated")
     if disk or first_disk or comment or here != count or not 1 <= count <= MOST_ENTRIES:
         _refuse("is damaged: its directory is not one of a model file")
     if offset + length + _END.size != size or length > count * (_CENTRAL.size + 255):
@@ -467,7 +467,7 @@ def _exactly(file: BinaryIO, start: int, size: int) -> bytes:
     file.seek(start)
     data = file.read(size)
     if len(data) != size:
-        _refuse("is damaged: it is shorter than it says")
+        _refuse("is damaged: it is shorter than its header states")
     return data
 
 

@@ -1,4 +1,4 @@
-"""Files and folders that are written whole or not at all.
+"""Atomic writing of files and folders.
 
 What is new is written beside the target, under a hidden name, and takes the target's place in one
 step. A process that is killed leaves the old or the new one there, and at worst the hidden one
@@ -36,7 +36,7 @@ _NO_EXCHANGE = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Write a file whole or not at all.
+    """Write a file atomically.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Write a folder whole or not at all.
+    """Write a folder atomically.
 
     Parameters
     ----------

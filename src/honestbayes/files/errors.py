@@ -1,10 +1,10 @@
-"""The one error of a file that cannot be a model."""
+"""The error of invalid model files."""
 
 from __future__ import annotations
 
 
 class ModelFileError(ValueError):
-    """A file is not a model file, is damaged, or holds what cannot be a model.
+    """A file is not a model file, or is damaged or invalid.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Fields: how one value is written to a file, and what is refused when it is read.
+"""Fields: how values are written to a file and validated when read.
 
 A field annotates an attribute of a record, ``Annotated[FloatArray, Floats("nodes")]``. Lengths of
 arrays have names: one that is not known yet is learned from the first array that has it, and the

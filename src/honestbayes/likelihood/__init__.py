@@ -1,1 +1,1 @@
-"""How likely the data of a feature are: closed forms, quadrature, learned distributions."""
+"""Likelihoods of features: closed forms, quadrature, learned distributions."""

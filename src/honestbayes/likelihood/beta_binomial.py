@@ -1,4 +1,4 @@
-"""Compiled kernels for beta-binomial counts: the arithmetic under the binary model.
+"""Compiled kernels for beta-binomial counts, used by the binary model.
 
 Import this module only where a kernel is about to run: it imports numba.
 

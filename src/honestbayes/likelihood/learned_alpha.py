@@ -1,4 +1,4 @@
-"""Learn from all screened features how a parameter such as alpha is distributed over features.
+"""Learned distribution of a parameter such as alpha over all screened features.
 
 The distribution of alpha is on atoms, and its shape is uncertain. Simple shapes (one alpha for all,
 normal distributions of log(alpha), few strong features among uninformative ones) have a posterior.

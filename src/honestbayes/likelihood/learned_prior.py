@@ -1,4 +1,4 @@
-"""Learn from all screened binary features how features are distributed.
+"""Learned prior of binary features, from all screened features.
 
 Each feature j has its own theta_j and alpha_j, drawn from a density of theta (uniform, or constant
 on cells where the counts ask for it) and a distribution of alpha (on atoms, `learned_alpha`), both

@@ -1,4 +1,4 @@
-"""Rules over theta and over alpha, each with what is known of its error.
+"""Quadrature rules over theta and alpha, with error estimates.
 
 Theta: the likelihood of a feature is a polynomial in theta whose degree is the number of cases,
 so Gauss-Legendre is exact for small samples; for large ones the rule is placed in the angle

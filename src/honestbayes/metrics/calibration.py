@@ -470,11 +470,11 @@ def calibration_slope(
     0.51
     """
     if (p is not None) + (log_odds is not None) + (log_proba is not None) != 1:
-        raise ValueError("p, log_odds and log_proba: give exactly one of them.")
+        raise ValueError("give exactly one of p, log_odds and log_proba.")
     if log_odds is not None:
         z = np.asarray(log_odds, dtype=np.float64)
         if z.shape != np.shape(y_true) or np.isnan(z).any():
-            raise ValueError("log_odds: give one number for each case, without NaN.")
+            raise ValueError("log_odds must hold one number for each case, without NaN.")
         log_proba = log_expit(np.stack([-z, z], axis=-1))
     given = as_predictions(y_true, p, log_proba=log_proba, pos_label=pos_label, classes=classes)
     return fit_calibration(given.y, given.log_proba(), check_level(level))

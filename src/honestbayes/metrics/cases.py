@@ -1,4 +1,4 @@
-"""Validation of predictions, in one form for two classes and for more, and per-case scores."""
+"""Validation of predictions, and scores of each case."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ _SUM_TOLERANCE = 1e-5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predictions:
-    """Actual classes and predicted probabilities, checked.
+    """Validated classes and predicted probabilities.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ def _as_two_classes(labels: NDArray[Any], pos_label: Any) -> ClassArray:
         return np.asarray(labels, dtype=np.int64)
     if present.size == 1:
         raise ValueError(
-            f"y_true holds the label {present[0]!r} only; say which label is class 1 by pos_label."
+            f"y_true holds only the label {present[0]!r}; name the label of class 1 with pos_label."
         )
     return np.asarray(labels == present[1], dtype=np.int64)
 

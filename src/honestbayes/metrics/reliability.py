@@ -1,4 +1,4 @@
-"""Predicted probabilities beside observed frequencies, by first decimal and in bins.
+"""Predicted probabilities and observed frequencies, by first decimal and in bins.
 
 And what follows from bins: how much of the squared error is calibration, how much refinement.
 """
@@ -154,7 +154,7 @@ class ReliabilityCurve:
 
     @property
     def is_drawn(self) -> NDArray[np.bool_]:
-        """Which bins have enough cases for a point in a picture, shape (n_bins,)."""
+        """Which bins have enough cases to be plotted, shape (n_bins,)."""
         return np.asarray(self.n >= FEWEST_IN_BIN)
 
 
@@ -341,7 +341,7 @@ def smooth_calibration(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrierDecomposition:
-    """The Brier score as a sum of calibration, refinement, and what bins hide.
+    """The Brier score as a sum of calibration, refinement, and a remainder within bins.
 
     With more than two classes, sums over the classes, as the score is.
 
@@ -382,7 +382,7 @@ class BrierDecomposition:
 
     @property
     def resolution(self) -> float:
-        """How much bins differ in their observed frequencies: uncertainty minus refinement."""
+        """Resolution: uncertainty minus refinement."""
         return self.uncertainty - self.refinement
 
 
@@ -439,7 +439,7 @@ def brier_decomposition(
             f"{given.y.size} cases."
         )
     if not (np.all(weight >= 0) and 0 < weight.sum() < np.inf):
-        raise ValueError("sample_weight: give finite numbers from 0 on, not all of them 0.")
+        raise ValueError("sample_weight must be finite numbers of 0 or more, not all of them 0.")
     return decompose(given.y, given.proba, weight / weight.sum(), n_bins, strategy)
 
 
@@ -512,7 +512,7 @@ def _edges(p: FloatArray, n_bins: int, strategy: str) -> FloatArray:
     if n_bins < 1:
         raise ValueError(f"n_bins is {n_bins}; give 1 or more.")
     if strategy == "uniform":
-        # Division keeps 0.3 and its like exactly on the edge, which linspace does not.
+        # Division keeps 0.3, 0.6 and so on exactly on the edge, which linspace does not.
         return np.arange(n_bins + 1) / n_bins
     if strategy != "quantile":
         raise ValueError(f"strategy is {strategy!r}; give 'uniform' or 'quantile'.")

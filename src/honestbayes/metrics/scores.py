@@ -43,7 +43,7 @@ from honestbayes.types import FloatArray
 
 
 def expected_error(p: ArrayLike) -> float:
-    """Return the error rate that the probabilities themselves predict.
+    """Return the error rate that the probabilities imply.
 
     (1/N) sum of p I(p < 0.5) + (1 - p) I(p >= 0.5) (the paper, section 4): the mean of 1 minus the
     largest probability, with any number of classes.
@@ -137,7 +137,7 @@ def log_score(
     pos_label: Any = None,
     classes: ArrayLike | None = None,
 ) -> float:
-    """Return the average of minus the log probability of the actual class (natural logarithm).
+    """Return the mean of minus the log probability of the actual class (natural logarithm).
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def log_score(
     0.544
     """
     if (p is None) == (log_proba is None):
-        raise ValueError("p and log_proba: give exactly one of them.")
+        raise ValueError("give exactly one of p and log_proba.")
     given = as_predictions(y_true, p, log_proba=log_proba, pos_label=pos_label, classes=classes)
     return float(log_loss_per_case(given.y, given.log_proba()).mean())
 
@@ -366,7 +366,7 @@ class ConfidentPredictions:
 
     @property
     def broken(self) -> bool:
-        """Whether more were wrong than predicted: the interval is above the implied error rate."""
+        """Whether the interval of the error rate is above the implied error rate."""
         return self.wrong.interval[0] > self.implied
 
     def to_dict(self) -> dict[str, Any]:
@@ -384,7 +384,7 @@ def confident_predictions(
     groups: ArrayLike | None = None,
     level: float = 0.95,
 ) -> ConfidentPredictions:
-    """Count confident predictions, and those of them that were wrong.
+    """Count confident predictions and the errors among them.
 
     Parameters
     ----------
@@ -713,11 +713,11 @@ def threshold_table(
     """
     given = as_predictions(y_true, p, pos_label=pos_label, repeats=True)
     if given.n_classes > 2:
-        raise ValueError("p has more than two columns; thresholds are for two classes.")
+        raise ValueError("p has more than two columns, but thresholds need two classes.")
     y, probabilities = given.y, given.proba[..., 1]
     cut = np.asarray(thresholds, dtype=np.float64)
     if cut.ndim != 1 or not np.all((cut > 0) & (cut < 1)):
-        raise ValueError("thresholds: give numbers between 0 and 1.")
+        raise ValueError("thresholds must be numbers between 0 and 1.")
     n_1, n_0 = int(y.sum()), int(np.sum(1 - y))
     if not n_1 or not n_0:
         raise ValueError("y_true holds one class only; sensitivity and specificity need both.")

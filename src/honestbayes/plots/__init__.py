@@ -1,4 +1,4 @@
-"""Display classes in scikit-learn's manner; they need matplotlib (``honestbayes[plots]``)."""
+"""Display classes in the style of scikit-learn; they need matplotlib (``honestbayes[plots]``)."""
 
 from honestbayes.plots.calibration import ProbabilityScatterDisplay, ReliabilityDisplay
 from honestbayes.plots.feature_path import FeaturePathDisplay, SelectionPathDisplay

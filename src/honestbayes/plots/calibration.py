@@ -1,4 +1,4 @@
-"""Predicted probabilities against observed frequencies, and of one model against another."""
+"""Reliability curves, and scatter plots of two models' probabilities."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ def _count(n: float) -> str:
 
 
 class ProbabilityScatterDisplay(Display):
-    """Corrected against uncorrected probabilities, as Figure 7 of Li, Zhang and Neal (2008).
+    """Corrected against uncorrected probabilities, as in Figure 7 of Li, Zhang and Neal (2008).
 
     Filled circles are cases of class 1, hollow ones of class 0.
 
@@ -349,7 +349,7 @@ class ProbabilityScatterDisplay(Display):
         labels = np.asarray(y_true)
         given = [as_predictions(labels, p, pos_label=pos_label) for p in (uncorrected, corrected)]
         if given[0].n_classes > 2:
-            raise ValueError("p has more than two columns; the scatter is of two classes.")
+            raise ValueError("p has more than two columns, but the scatter plot needs two classes.")
         y, probabilities = given[0].y, [predictions.proba[0, :, 1] for predictions in given]
         classes = tuple(labels[y == c].tolist()[0] if np.any(y == c) else c for c in (0, 1))
         display = cls(y, *probabilities, classes=(classes[0], classes[1]), names=names)

@@ -1,4 +1,4 @@
-"""Shared by the displays: matplotlib on demand, safe text, styles that survive greyscale."""
+"""Shared by the displays: matplotlib, safe text, and styles that work in greyscale."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def look(index: int) -> Look:
 
 
 class Display:
-    """Base of the displays: `plot` sets `ax_` and `figure_`."""
+    """Base of the displays; `plot` sets `ax_` and `figure_`."""
 
     ax_: Axes
     figure_: Figure
@@ -81,7 +81,7 @@ def named(things: Any, name: str | None, default: str) -> dict[str, Any]:
     """Return a dictionary of things by name, from one thing or from a mapping of several."""
     if isinstance(things, Mapping):
         if not things:
-            raise ValueError("there is nothing to plot; give at least one entry in the mapping.")
+            raise ValueError("the mapping is empty; give at least one entry.")
         if name is not None:
             raise ValueError("name is for a single curve; the keys of the mapping are the names.")
         return {str(key): thing for key, thing in things.items()}

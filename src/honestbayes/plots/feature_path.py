@@ -152,7 +152,7 @@ _MOST_NAMES = 30
 
 
 class SelectionPathDisplay(Display):
-    """Loss on the training rows and on rows held out, step by step; lower is better.
+    """Loss on training rows and on held-out rows, step by step; lower is better.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ class SelectionPathDisplay(Display):
         """
         path = getattr(selector, "path_", None)
         if not isinstance(path, SelectionPath):
-            msg = f"{type(selector).__name__} has no path_ of a selection; give a fitted selector."
+            msg = f"{type(selector).__name__} has no selection path_; give a fitted selector."
             raise ValueError(msg)
         scoring = getattr(selector, "scoring", "squared_error")
         chosen_on_held_out = getattr(selector, "score_on", "train") == "held_out"
@@ -241,7 +241,7 @@ class SelectionPathDisplay(Display):
         size = max(2.0 + 0.34 * len(names), 5.6), 3.6 + 0.06 * longest
         self._draw_on(ax, size)
         steps = np.arange(n_steps + 1)
-        held_out = "rows held out" + ", which helped to choose" * self.chosen_on_held_out
+        held_out = "held-out rows" + ", used to choose columns" * self.chosen_on_held_out
         for index, (label, score) in enumerate(
             (("training rows", path.train_score), (held_out, path.held_out_score))
         ):

@@ -1,4 +1,4 @@
-"""Which features matter: importance over all cases, and contributions to one prediction."""
+"""Feature importance, and contributions to one prediction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST = 20
 
 
 class ImportanceDisplay(Display):
-    """What the held-out log score loses without each feature, with 95% intervals.
+    """Feature importance, with 95% intervals.
 
     Columns that repeat each other were permuted together and share one row.
 
@@ -90,7 +90,7 @@ class ImportanceDisplay(Display):
         """
         table = estimator.feature_table()
         if not hasattr(table, "importance"):
-            msg = f"{type(estimator).__name__} measures no importance; give an HonestClassifier."
+            msg = f"{type(estimator).__name__} has no feature importance; give an HonestClassifier."
             raise ValueError(msg)
         figures = (table.importance, table.lower, table.upper, table.group)
         return cls(table.name, *figures, most=most).plot(ax)
@@ -125,7 +125,7 @@ class ImportanceDisplay(Display):
 
 
 class ContributionDisplay(Display):
-    """What each cell of one row adds to its log-odds.
+    """Contribution of each cell of one row to its log-odds.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class ContributionDisplay(Display):
     def from_contributions(
         cls, contributions: Any, row: int = 0, *, target: Any = None, ax: Axes | None = None
     ) -> ContributionDisplay:
-        """Draw one row of what `contributions` of a fitted model returns.
+        """Draw one row of the contributions of a fitted model.
 
         Parameters
         ----------

@@ -21,7 +21,7 @@ _TAIL = 5e-4
 
 
 class AlphaPosteriorDisplay(Display):
-    """Posterior densities of log(alpha), as Figure 6 of Li, Zhang and Neal (2008).
+    """Posterior densities of log(alpha), as in Figure 6 of Li, Zhang and Neal (2008).
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def _grid(posteriors: list[Any], truth: float | None) -> FloatArray:
 
 
 class SignalDisplay(Display):
-    """Share of features whose class means are at least so far apart.
+    """Share of features whose class means differ by at least a given distance.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ class SignalDisplay(Display):
         lowest = min(float(share[share > 1e-6].min(initial=1.0)) for share in self.share.values())
         self.ax_.set(xscale="log", yscale="log", ylim=(max(lowest / 2, 1e-6), 1.3))
         self.ax_.set_xlabel("spread of the class means (standard deviations within classes)")
-        self.ax_.set_ylabel("share of features with at least this")
+        self.ax_.set_ylabel("share of features with at least this spread")
         self.ax_.legend(frameon=False)
         return self
 
@@ -437,7 +437,7 @@ MOST_NODES = 20
 
 
 class NetworkDisplay(Display):
-    """The class in the middle, features around it, and arcs as wide as they are probable.
+    """Arcs between the class and its features, with widths by probability.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which estimators a table is given to, what is refused, and the final fit on all rows."""
+"""Estimators of a report: which ones suit a table, and the final fit on all rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from honestbayes.types import AnyArray, FloatArray
 
 
 class LevelsAsFlags(ClassifierMixin, BaseEstimator):
-    """A classifier of binary features that is given a flag for each level of a categorical column.
+    """A classifier of binary features, with each categorical column one-hot encoded.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class LevelsAsFlags(ClassifierMixin, BaseEstimator):
         self.always_keep = always_keep
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Find the levels, and fit."""
+        """Find the categories, and fit."""
         table = np.asarray(X, dtype=float)
         self.levels_ = {
             column: np.unique(table[~np.isnan(table[:, column]), column])
@@ -105,14 +105,14 @@ MOST_FOR_MIXTURE = 400
 
 
 def own_names(spec: ModelSpec) -> tuple[str, str]:
-    """Return what the model of a report is called in its comparison: without a slope, with it."""
+    """Return the names of the model in the comparison, without and with recalibration."""
     if spec.corrects:
         return CORRECTED, CORRECTED_SLOPE
     return spec.title, f"{spec.title}, recalibrated"
 
 
 def uncorrected_name(spec: ModelSpec) -> str | None:
-    """Return what is called uncorrected in the comparison of a model, where there is such a one."""
+    """Return the name of the uncorrected model in the comparison, if there is one."""
     if spec.is_average:
         return UNCORRECTED_NAIVE
     return UNCORRECTED if spec.corrects else None
@@ -217,7 +217,7 @@ def naive_bayes(kinds: KindsInOrder | None) -> ModelSpec:
 
 
 def mixture_of(params: dict[str, Any], kinds: KindsInOrder | None) -> Any:
-    """Return the two-component mixture, with a flag for each level of a categorical column.
+    """Return the two-component mixture, with each categorical column one-hot encoded.
 
     Where the number of features is to be chosen it keeps ten: chains for each number in each fold
     would take too long.
@@ -235,7 +235,7 @@ RARE = 0.1
 
 
 def with_room(options: Options, table: TrainingTable) -> tuple[Options, TrainingTable]:
-    """Return options with no more folds than there is room for, and the table with a note."""
+    """Return options with as many folds as the table allows, and the table with a note."""
     most, what, unit = table.most_folds()
     if options.n_folds == "loo" or not 2 <= most < options.n_folds:
         return options, table
@@ -317,15 +317,19 @@ def _check_classes_and_columns(table: TrainingTable, options: Options) -> None:
     if spec.input.two_classes and len(table.labels) > 2:
         msg = (
             f"the {options.model} model is for two classes, and column {shown(table.target)} has "
-            f"{len(table.labels)}; use the mixed one."
+            f"{len(table.labels)}; use the mixed model."
         )
         raise InputError(msg)
     if table.covariates and "covariates" not in spec.report_params:
-        msg = f"the {options.model} model does not know covariates; use the honest or mixed one."
+        msg = (
+            f"the {options.model} model does not take covariates; use the honest or the mixed "
+            "model."
+        )
         raise InputError(msg)
     if not spec.input.coded and "categorical" in table.kinds:
         msg = (
-            f"the {options.model} model needs a feature for each level; read the table with "
+            f"the {options.model} model needs a binary feature for each category; read the table "
+            "with "
             "coded=False."
         )
         raise ValueError(msg)
@@ -337,7 +341,7 @@ def _check_numbers(table: TrainingTable, title: str) -> None:
     if texts:
         what = "a text column" if len(texts) == 1 else f"{len(texts):,} text columns"
         msg = (
-            f"the {title} is for numbers, and the table has {what}: {listed(texts)}; leave "
+            f"the {title} is for numbers, but the table has {what}: {listed(texts)}; leave "
             f"{'it' if len(texts) == 1 else 'them'} out with --ignore, or use the mixed model."
         )
         raise InputError(msg)
@@ -347,8 +351,8 @@ def _check_measurements(table: TrainingTable, title: str) -> None:
     """Refuse a table without measurements."""
     if "real" not in table.kinds:
         msg = (
-            f"the {title} is for measurements, and every column of this table has two values at "
-            "most; use the mixed model."
+            f"the {title} is for continuous features, and every column of this table is binary; "
+            "use the mixed model."
         )
         raise InputError(msg)
 
@@ -360,7 +364,8 @@ def _check_categories(table: TrainingTable, title: str) -> None:
     if real:
         what, them = _columns_of_numbers(len(real))
         msg = (
-            f"the {title} is for categories and flags, and the table has {what}: {listed(real)}; "
+            f"the {title} is for categorical and binary features, but the table has {what}: "
+            f"{listed(real)}; "
             f"leave {them} out with --ignore, name codes with --categorical, or use the mixed "
             "model."
         )
@@ -371,16 +376,16 @@ def _check_categories(table: TrainingTable, title: str) -> None:
     if odd.any():
         first = int(np.argmax(odd))
         msg = (
-            f"the {title} takes whole numbers from 0 on for flags, and column "
-            f"{shown(names[first])} holds others; name it with --categorical."
+            f"the {title} needs binary columns of whole numbers from 0, and column "
+            f"{shown(names[first])} holds other values; name it with --categorical."
         )
         raise InputError(msg)
 
 
 def _columns_of_numbers(number: int) -> tuple[str, str]:
     if number == 1:
-        return "a column of measurements", "it"
-    return f"{number:,} columns of measurements", "them"
+        return "a continuous column", "it"
+    return f"{number:,} continuous columns", "them"
 
 
 def _check_complete(table: TrainingTable, title: str) -> None:
@@ -391,8 +396,9 @@ def _check_complete(table: TrainingTable, title: str) -> None:
     if names:
         what = "column" if len(names) == 1 else "columns"
         msg = (
-            f"the {title} cannot integrate missing cells out of its training, and there are some "
-            f"in {what} {listed(names)}; make missing a level of its own with --missing-as-level, "
+            f"the {title} needs complete training rows, and cells are missing "
+            f"in {what} {listed(names)}; treat missing cells as a category with "
+            "--missing-as-level, "
             "or leave columns out with --ignore."
         )
         raise InputError(msg)

@@ -1,4 +1,4 @@
-"""A report of a frame in memory, for those who do write Python."""
+"""Reports of pandas and polars frames from Python."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def make_report(
     verbose: bool | None = None,
     **options: Any,
 ) -> Report:
-    """Make the report that ``honestbayes report`` makes, of a pandas or polars frame.
+    """Make the report of ``honestbayes report`` from a pandas or polars frame.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def make_report(
 
 
 class Steps:
-    """Says which step of a report is at work, and how far it is."""
+    """Progress of a report, by step."""
 
     def __init__(self) -> None:
         self._line = StatusLine()
@@ -171,7 +171,7 @@ class Steps:
         return step
 
     def end(self, what: str) -> None:
-        """Say how long all of it took."""
+        """Print the total time."""
         self._line.show(f"{what} in {time.monotonic() - self._begin:.0f} s.", last=True)
 
 

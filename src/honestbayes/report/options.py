@@ -1,4 +1,4 @@
-"""What the user asked a report for."""
+"""Options of a report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FILES = frozenset({PAGE, JSON, PREDICTIONS, MODEL})
 
 
 def check_folder(folder: Path, more: frozenset[str] = frozenset()) -> None:
-    """Refuse a place where something else would be lost; files named ``more`` may be there."""
+    """Raise an error if other files would be overwritten; files named ``more`` may be there."""
     check_parent(folder)
     if not folder.exists():
         return
@@ -55,14 +55,14 @@ def _is_report(path: Path) -> bool:
 
 
 def check_parent(path: Path) -> None:
-    """Refuse, before any work, a place that is nowhere, or where nothing may be written."""
+    """Raise an error if the folder of a path does not exist or is not writable."""
     parent = path.absolute().parent
     if not parent.is_dir():
         name = path_name(path)
         msg = f"the folder for {name} does not exist; create it, or choose another --out."
         raise InputError(msg)
     if not os.access(parent, os.W_OK | os.X_OK):
-        msg = f"the folder for {path_name(path)} may not be written to; choose another --out."
+        msg = f"the folder for {path_name(path)} is not writable; choose another --out."
         raise InputError(msg)
     most, size = _longest_name(parent), len(os.fsencode(path.name))
     if size > most:
@@ -112,12 +112,12 @@ PATH_UP_TO = 1 << 23
 def refuse_choice_of_number(spec: ModelSpec) -> None:
     """Refuse to choose the number of features where chains would run for each number."""
     if spec.chains is not None:
-        msg = f"the {spec.title} does not choose the number of features; give one."
+        msg = f"the {spec.title} does not choose the number of features; give a number."
         raise ValueError(msg)
     if spec.is_average:
         msg = (
-            f"the {spec.title} tries several numbers of features by itself; leave the choice to "
-            "it, or give one."
+            f"the {spec.title} chooses numbers of features itself; leave out 'cv', or give a "
+            "number."
         )
         raise ValueError(msg)
 
@@ -126,20 +126,17 @@ def refuse_threshold(spec: ModelSpec) -> None:
     """Refuse a threshold where models rank columns each in a way of its own."""
     refuse_selection(spec)
     if spec.is_average:
-        msg = (
-            f"the {spec.title} keeps a number of columns, not those above a threshold; give "
-            "--features, or use --model mixed."
-        )
+        msg = f"the {spec.title} does not take a threshold; give --features, or use --model mixed."
         raise ValueError(msg)
 
 
 def refuse_path(spec: ModelSpec) -> None:
-    """Refuse to try other numbers of features where that says nothing."""
+    """Raise an error if the model cannot try other numbers of features."""
     refuse_selection(spec)
     if spec.is_average:
         msg = (
-            f"the {spec.title} tries several numbers of features by itself, and its report says "
-            "how each did; leave it out, or use --model mixed."
+            f"the {spec.title} tries several numbers of features anyway, and its report shows "
+            "them; leave the option out, or use --model mixed."
         )
         raise ValueError(msg)
 
@@ -148,7 +145,7 @@ def refuse_selection(spec: ModelSpec) -> None:
     """Refuse a number of features, or a threshold, where nothing would correct for it."""
     if not spec.selects:
         msg = (
-            f"the {spec.title} does not correct for a selection, and keeps all columns; leave "
+            f"the {spec.title} keeps all columns, because it does not correct for selection; leave "
             "columns out with --ignore, or use another model."
         )
         raise ValueError(msg)
@@ -161,51 +158,51 @@ class Options:
     Attributes
     ----------
     n_features : int, "all", "cv" or None
-        How many features to keep, of each kind of column in the mixed model; None: 10, or all
-        where there are fewer. In the average of models: one set of columns for all of them; None
-        and "all" let each look at what it asks for.
+        Number of features to keep, of each kind of column in the mixed model; None: 10, or all
+        where there are fewer. In the average of models: one set of columns for all of them; with
+        None or "all" each chooses its own.
     threshold : float or None
         Instead, keep all features whose absolute correlation (or its equivalent) is above this
         bound.
     n_folds : int or "loo"
         Folds of the cross-validation, or one case (or group) at a time.
     n_repeats : int or None
-        How often folds are drawn; None: by the size of the table, and once where chains run. For
-        the average of models about half as often, and once beyond 500 cases: it takes longer, and
-        is steadier.
+        Number of repeats of the folds; None: by the size of the table, and one where chains run.
+        For the average of models about half as many, and one beyond 500 cases: it takes longer,
+        and is more stable.
     prevalence : float, dict or None
         Share of the positive class where the model will be used; or of each class, by its label.
     recalibrate : bool
         Whether the model multiplies the evidence by a slope learned from held-out cases.
     path : bool or None
-        Whether the performance by number of features is found; None: unless the table is large.
+        Whether the performance by number of features is computed; None: unless the table is large.
     compare : bool
         Whether baselines, and the mixture, are run on the same folds: without them a
-        report is made in half the time, and cannot say whether something else is better.
+        report takes half the time, and cannot show whether another method is better.
     seed : int
-        Draws folds and breaks ties.
+        Random seed for folds and ties.
     n_jobs : int
-        Folds at work at once.
-    model : {"honest", "mixed", "binary", "mixture", "factors"}, or what another spec says
-        "honest": the average of all models that suit the columns. "mixed": numbers stay numbers,
-        text columns are categories. "binary": numbers are cut at their median, and each level of a
-        text column is a yes-or-no feature. "mixture": these features, explained by two hidden
-        groups of cases; it has no slope. "factors": numbers that move together, by a few factors
-        that all cases have; text columns are refused. "interactions": categories and flags, and
-        what several of them together tell; measurements are refused, and all columns are kept.
-        "networks": columns that depend on each other, measurements being cut into bins.
+        Folds to run in parallel.
+    model : {"honest", "mixed", "binary", "mixture", "factors"}, or the name of another spec
+        "honest": the average of all models that suit the columns. "mixed": naive Bayes for
+        continuous, categorical and binary columns. "binary": numbers are cut at their median, and
+        each category is a binary feature. "mixture": binary features, explained by two hidden
+        groups of cases; it has no slope. "factors": correlated continuous features, with a few
+        latent factors; text columns are refused. "interactions": interactions of categorical
+        features; all columns are kept. "networks": dependent categorical features; continuous
+        columns are binned.
     order : int, "cv" or None
-        How many cells a pattern of the model with interactions has at most; "cv": chosen on
+        Largest number of cells in a pattern of the model with interactions; "cv": chosen on
         held-out cases. None: the estimator's default.
     missing_as_level : bool
-        Whether a missing cell is a level of its own, in the models with interactions and of
+        Whether a missing cell is treated as a category, in the models with interactions and of
         networks.
     effort : {"quick", "normal", "thorough"} or None
-        How much the average of models tries; None: the estimator's default.
+        How many candidates the average of models tries; None: the estimator's default.
     quick : bool
         A first answer: folds are drawn once, baselines are left out, and so are other
         numbers of features; the average of models tries one or two of each, unless ``effort``
-        says otherwise. The report says so.
+        is given. The report mentions it.
     """
 
     n_features: int | Literal["all", "cv"] | None = None
@@ -225,7 +222,7 @@ class Options:
     quick: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what means nothing before any work is done."""
+        """Validate the options."""
         if isinstance(self.prevalence, float | int) and not 0 < self.prevalence < 1:
             msg = f"prevalence={self.prevalence} is not a share between 0 and 1."
             raise ValueError(msg)
@@ -254,12 +251,12 @@ class Options:
 
     @property
     def spec(self) -> ModelSpec:
-        """What is known of the model."""
+        """The spec of the model."""
         return table_specs()[self.model]
 
     @property
     def coded(self) -> bool:
-        """Whether text columns stay columns, as codes of their levels."""
+        """Whether text columns stay columns, as codes of their categories."""
         return self.spec.input.coded
 
     @property
@@ -290,7 +287,7 @@ class Options:
         return self.compare and not self.quick
 
     def left_out(self) -> tuple[str, ...]:
-        """Say in a sentence what a first answer leaves out."""
+        """Describe in a sentence what --quick leaves out."""
         if not self.quick:
             return ()
         what = [] if self.n_repeats is not None else ["folds were drawn once"]
@@ -306,7 +303,7 @@ class Options:
         return self.recalibrate and self.spec.recalibrates
 
     def repeats(self, n_cases: int, n_cells: int) -> int:
-        """Return how often the folds are drawn for a table of this size."""
+        """Return the number of repeats of the folds for a table of this size."""
         if self.n_folds == "loo":
             return 1
         if self.n_repeats is not None:
@@ -322,7 +319,7 @@ class Options:
         return (times + 1) // 2 if self.spec.is_average else times
 
     def wants_path(self, n_cases: int, n_cells: int) -> bool:
-        """Return whether the performance by number of features is found."""
+        """Return whether the performance by number of features is computed."""
         if self.path is not None:
             return self.path
         if self.spec.chains is not None or self.spec.is_average or self.quick:
@@ -330,7 +327,7 @@ class Options:
         return n_cases <= MANY_CASES and n_cells <= PATH_UP_TO
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data; the number of processes changes nothing, and is left out."""
+        """Return plain data, without the number of processes, which changes no result."""
         result = asdict(self)
         result["recalibrate"] = self.uses_slope
         del result["n_jobs"]

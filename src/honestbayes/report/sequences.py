@@ -1,4 +1,4 @@
-"""What is next in a sequence: a fit, its strongest contexts, and a check on the last symbols."""
+"""Prediction of the next symbol of a sequence, with a check on the last symbols."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_SYMBOLS = 100
 """Different symbols; each of them is a class, and each class has a coefficient for each context."""
 
 FEWEST_WINDOWS = 10
-"""Fewer tell nothing of what is next."""
+"""Fewer windows are too few to learn from."""
 
 SHARE_TRAINED = 0.8
 """Of the windows, for the check on those after them."""
@@ -30,7 +30,7 @@ FEWEST_CHECKED = 10
 LEVEL = 0.9
 
 FREQUENCIES = "frequencies of symbols"
-PREVIOUS = "the symbol before alone"
+PREVIOUS = "the preceding symbol alone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class SequenceOptions:
     Attributes
     ----------
     order : int
-        How many symbols back the model looks, at most.
+        Largest number of preceding symbols that the model uses.
     n_windows : int
         Windows that are used, at most: the last ones.
     contexts : int
@@ -60,7 +60,7 @@ class SequenceOptions:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Mean log score and error rate of a method on symbols that it had not seen."""
+    """Mean log score and error rate of a method on held-out symbols."""
 
     name: str
     log_score: float
@@ -69,7 +69,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """How well the last symbols were predicted from those before them.
+    """Scores of predictions of the last symbols.
 
     Attributes
     ----------
@@ -92,14 +92,14 @@ class Check:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SequenceReport:
-    """What a fit to a sequence says.
+    """Results of a fit to a sequence.
 
     Attributes
     ----------
     n_symbols, n_windows : int
         Symbols of the sequence, and windows that were used: the last ones.
     order : int
-        How many symbols back the model looks, at most.
+        Largest number of preceding symbols that the model uses.
     history : tuple of str
         The symbols after which the next one is wanted.
     unknown : tuple of str
@@ -137,7 +137,7 @@ def fit_sequence(
     history: Sequence[str] | None = None,
     step: Callable[[], None] = lambda: None,
 ) -> tuple[SequenceReport, SequenceClassifier]:
-    """Fit the last windows of a sequence, and say what is next.
+    """Fit the last windows of a sequence, and predict the next symbol.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def _check_symbols(last: list[str], n_symbols: int, order: int) -> None:
         raise InputError(msg)
     if n_symbols < order + FEWEST_WINDOWS:
         most = n_symbols - FEWEST_WINDOWS
-        fix = f"give --order {most} or lower" if most > 0 else "give a longer one"
+        fix = f"give --order {most} or lower" if most > 0 else "give a longer sequence"
         msg = (
             f"a sequence of {n_symbols:,} symbols is too short for --order {order}, which needs "
             f"{order + FEWEST_WINDOWS:,}; {fix}."
@@ -215,12 +215,12 @@ def _check_symbols(last: list[str], n_symbols: int, order: int) -> None:
         raise InputError(msg)
     if different > MOST_SYMBOLS:
         msg = (
-            f"there are {different:,} different symbols, and {MOST_SYMBOLS} at most can be told "
-            "apart; join some of them (--collapse vowels does so with letters)."
+            f"there are {different:,} different symbols, and at most {MOST_SYMBOLS} are "
+            "allowed; merge some of them (--collapse vowels does so with letters)."
         )
         raise InputError(msg)
     if len(set(last[order:])) == 1:
-        msg = f"the symbol after each window is {shown(last[-1])}; lower --order, or raise --train."
+        msg = f"every window is followed by {shown(last[-1])}; lower --order, or raise --train."
         raise InputError(msg)
 
 

@@ -91,7 +91,7 @@ NOT_OFFERED = frozenset({UNCORRECTED, UNCORRECTED_SLOPE, UNCORRECTED_NAIVE})
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Results of one method, as far as the verdict depends on them."""
+    """Results of one method that the verdict depends on."""
 
     summary: Summary
     confident: ConfidentPredictions
@@ -123,7 +123,7 @@ class Other:
 
     @property
     def title(self) -> str:
-        """Its name, with the option that selects it where there is one."""
+        """Its name, with the option that selects it, if any."""
         return f"{self.name} ({self.option})" if self.option else self.name
 
     @property
@@ -205,7 +205,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The numbers that a verdict rests on.
+    """The numbers on which a verdict is based.
 
     Attributes
     ----------
@@ -254,9 +254,9 @@ class Verdict:
     status : {"usable", "with care", "not usable", "cannot tell"}
         Whether to use it.
     reason : str
-        Why; empty where nothing speaks against its use.
+        Why not, or why with care; empty if it can be used.
     calibration : str
-        "no signal" (of a useful size), "cannot tell" (too few cases to tell a signal from chance),
+        "no signal" (of a useful size), "cannot tell" (too few cases to show a signal),
         "calibrated", "overconfident", "underconfident", "shifted" (the slope is right, but
         probabilities are too high or too low on average) or "too few cases" (a signal, but too few
         cases to judge the slope).
@@ -300,7 +300,7 @@ class Verdict:
 
     @property
     def caution(self) -> str:
-        """What in the table may make the results worthless; mostly empty. It comes first."""
+        """Properties of the table that may invalidate the results, shown first."""
         if not self.cautions:
             return ""
         more = len(self.cautions) - MOST_CAUTIONS
@@ -331,12 +331,12 @@ class Verdict:
 
     @property
     def advice(self) -> str:
-        """What to use, and what to do."""
+        """Advice about what to use."""
         return describe_advice(self)
 
     @property
     def correction_text(self) -> str:
-        """What the correction and the slope did."""
+        """Effect of the correction and the slope."""
         return describe_correction(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -539,7 +539,7 @@ def find_shift(summary: Summary, labels: tuple[str, ...]) -> Shift | None:
 
 
 def judge_confident(confident: ConfidentPredictions) -> ConfidentErrors:
-    """Compare the errors among confident predictions with those that they imply."""
+    """Compare the errors among confident predictions with those expected."""
     if confident.n_confident == 0:
         return "none confident"
     if confident.broken:
@@ -686,7 +686,7 @@ def describe_in_short(verdict: Verdict) -> list[str]:
         return [
             verdict.caution,
             _short_errors(verdict.evidence),
-            "Do not use it before this is decided.",
+            "Do not use it until this is resolved.",
         ]
     if not verdict.has_signal:
         return [_short_errors(verdict.evidence), _short_no_signal(verdict)]
@@ -723,15 +723,15 @@ def _short_no_signal(verdict: Verdict) -> str:
     evidence = verdict.evidence
     n, labels = evidence.used.summary.n_cases, evidence.labels
     which = " and ".join(labels) if len(labels) == 2 else "the classes"
-    what = "more cases, or other columns, are needed"
+    what = "more cases or other columns are needed"
     if verdict.better is not None and verdict.better.method.name != FREQUENCIES:
-        more = "found" if verdict.better.is_clear else "may have found"
-        what = f"{verdict.better.method.name} {more} more on the same cases"
+        did = "did better" if verdict.better.is_clear else "may have done better"
+        what = f"{verdict.better.method.name} {did} on the same cases"
     if verdict.calibration == "cannot tell":
         return (
             f"{n:,} cases are too few to show whether it separates {which}. Do not use it: {what}."
         )
-    return f"On these {n:,} cases it does not separate {which}. Do not use it: {what}."
+    return f"It does not separate {which} on these {n:,} cases. Do not use it: {what}."
 
 
 def _short_calibration(verdict: Verdict) -> str:
@@ -780,9 +780,9 @@ def _short_advice(verdict: Verdict) -> str:
         case "may be no better than guessing":
             text = "Use it with care: it is not certain that it does better than guessing"
         case "single probabilities are off":
-            text = "Use it to rank cases, but do not take a single probability as it stands"
+            text = "Use it to rank cases, but do not rely on single probabilities"
         case "too few cases for calibration":
-            text = "Use it with care, and judge it again when there are more cases"
+            text = "Use it with care, and evaluate it again when there are more cases"
         case _:
             text = "It can be used for new cases from the same population"
     tried = "" if verdict.evidence.compared else "; baselines were not run"
@@ -807,16 +807,15 @@ NOT_COMPARED = (
 )
 
 _TRY_FACTORS = (
-    "For measurements that move together there is --model factors: it is slower, and on expression "
-    "data its calibration slopes were nearer 1 before recalibration, not always after it."
+    "For correlated continuous features, try --model factors: it is slower, and on expression "
+    "data its calibration slopes were nearer 1 before recalibration, but not always after it."
 )
 
 _WITH_CARE: dict[Reason, str] = {
     "may be no better than guessing": ", with care: it is not certain that it does better than "
     "guessing",
-    "single probabilities are off": " to rank cases, and do not take a single probability as it "
-    "stands",
-    "too few cases for calibration": ", with care, and judge it again when there are more cases",
+    "single probabilities are off": " to rank cases, and do not rely on single probabilities",
+    "too few cases for calibration": ", with care, and evaluate it again when there are more cases",
 }
 
 
@@ -902,7 +901,7 @@ def describe_slope(fit: CalibrationFit) -> str:
 
 
 def describe_calibration(verdict: Verdict) -> str:
-    """Return the judgement of the probabilities, with the slope."""
+    """Return the calibration verdict, with the slope."""
     evidence = verdict.evidence
     if verdict.has_signal:
         text = _judgement_text(
@@ -914,7 +913,9 @@ def describe_calibration(verdict: Verdict) -> str:
         )
         return f"Calibration: {text}"
     if evidence.n_kept == 0:
-        return "Calibration: no feature passed the selection, so the model has class frequencies."
+        return (
+            "Calibration: no features were selected, so the model predicts the class frequencies."
+        )
     summary = evidence.used.summary
     return (
         "Calibration: without a signal there is nothing to judge. The model in use expected an "
@@ -950,22 +951,23 @@ def _judgement_text(
             return f"no sign of overconfidence ({slope})."
         case _:
             return (
-                f"too few cases to judge ({slope}): the interval includes 1 and log-odds that are "
-                "twice too large."
+                f"too few cases to judge ({slope}): the interval includes both 1 and log-odds "
+                "twice "
+                "as large as they should be."
             )
 
 
 def describe_advice(verdict: Verdict) -> str:
-    """Return what to use, and what to do."""
+    """Return the advice."""
     if verdict.cautions:  # no advice about models is worth following before these are settled
-        return "Advice: settle the doubts about the table first; until then do not use this model."
+        return "Advice: resolve the doubts about the table first; do not use this model until then."
     evidence = verdict.evidence
     what = [text for text in (_method_text(verdict), *_mixture_texts(verdict)) if text]
     if verdict.better_number is not None:
         what.append(_number_text(verdict.better_number))
     not_compared = [] if evidence.compared else [NOT_COMPARED]
     if not verdict.has_signal:
-        end = "do not act on these probabilities; more cases, or other features, are needed."
+        end = "do not act on these probabilities; more cases or other features are needed."
         if what:
             end = " ".join([*what, "Do not act on the probabilities of this model."])
         return " ".join([f"Advice: {end}", *not_compared])
@@ -976,7 +978,7 @@ def describe_advice(verdict: Verdict) -> str:
 
 
 def _method_text(verdict: Verdict) -> str:
-    """Return which other method to use, or which may be better, by how much and how surely."""
+    """Return which other method to use, or which may be better, and by how much."""
     better, evidence = verdict.better, verdict.evidence
     if better is None:
         return ""
@@ -1019,13 +1021,13 @@ def _mixture_texts(verdict: Verdict) -> list[str]:
         by = f" ({by})" if by else ""
         if suggestion.what == "cut or groups":
             texts.append(
-                f"The mixture{by} uses measurements cut at their median: --model binary shows "
-                "whether the cut or hidden groups of cases are why, and --model mixture uses both."
+                f"The mixture{by} cuts continuous features at their median: --model binary shows "
+                "whether the cut or the hidden groups help, and --model mixture uses both."
             )
         elif suggestion.what == "hidden groups":
             texts.append(
-                "Two hidden groups of cases explain these features better than the class alone "
-                f"does{by}: features of a group move together. --model mixture uses them."
+                "Two hidden groups of cases explain these features better than the class "
+                f"alone{by}. Use --model mixture to model them."
             )
     return texts
 
@@ -1087,7 +1089,7 @@ def _remedy_text(suggestion: Suggestion) -> str:
 
 
 def describe_correction(verdict: Verdict) -> str:
-    """Return in short what the correction and the slope did."""
+    """Summarize the effect of the correction and the slope."""
     evidence = verdict.evidence
     corrected = number(evidence.corrected.summary.calibration.slope)
     last = None
@@ -1108,7 +1110,7 @@ def describe_correction(verdict: Verdict) -> str:
         f"{count_small(before.n_wrong)} {'was' if before.n_wrong == 1 else 'were'}"
     )
     if before.n_confident == 0:
-        text = f"{who} predicted a class with {sure} or more for no case"
+        text = f"{who} predicted a class with {sure} or more for no cases"
     if not verdict.has_signal:  # a slope of no signal means nothing
         return f"{text}."
     slope = number(evidence.uncorrected.summary.calibration.slope)
@@ -1135,7 +1137,7 @@ def describe_external(
     dependence: str | None = None,
     generative: bool = True,
 ) -> str:
-    """Return how a model did on cases from elsewhere, and whether it was calibrated there."""
+    """Describe the performance and calibration of a model on new cases."""
     lines = [describe_confident("On this table", confident, judge_confident(confident), 1)]
     if sum(size > 0 for size in class_counts(summary)) > 1:
         fit, shift = summary.calibration, find_shift(summary, labels)

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Formatting of numbers for readers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def count(value: float) -> str:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Return a number with fixed digits, or the words for what is none.
+    """Return a number with fixed digits, or the word for one that is not finite.
 
     >>> number(0.514), number(float("inf")), number(-0.001), number(float("nan"))
     ('0.51', 'infinite', '0.00', '–')
@@ -59,7 +59,7 @@ def count_small(value: float) -> str:
 
 
 def interval(bounds: tuple[float, float], digits: int = 2) -> str:
-    """Return both bounds of an interval; an open side in words.
+    """Return both bounds of an interval, with words for an infinite bound.
 
     >>> interval((0.5, 1.25)), interval((0.5, float("inf"))), interval((-float("inf"), 0.5))
     ('0.50 to 1.25', 'above 0.50', 'below 0.50')

@@ -1,4 +1,4 @@
-"""Markov chains that can be trusted: kernels, a runner, checkpoints and diagnostics.
+"""Markov chains: kernels, a runner, checkpoints and diagnostics.
 
 A kernel is an object with one method, ``step(rng, state) -> (state, info)``: one sweep over all
 that is sampled. It changes nothing that it was given but the generator. The runner knows no models,

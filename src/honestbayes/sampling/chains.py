@@ -1,4 +1,4 @@
-"""Chains that run side by side, each on a stream of its own, and can be stopped and resumed.
+"""Parallel chains with independent random streams, which can be stopped and resumed.
 
 The runner lets all chains advance by a few sweeps at a time, about half a second's worth, and then
 looks up: it shows progress, writes a checkpoint, and can be interrupted. A chain is a state, the

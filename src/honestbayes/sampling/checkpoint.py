@@ -1,4 +1,4 @@
-"""Chains on disk, so that a run that was stopped or killed goes on where it was.
+"""Checkpoints of chains, to resume an interrupted run.
 
 The file is the package's own container of plain data; long draws stand in chunks beside it. It also
 holds a fingerprint of all that the draws depend on; another run does not go on from it. What it
@@ -153,12 +153,12 @@ def read_chunks(
     for number, digest in enumerate(chunks.digest):
         chunk = chunks.path_of(path, number)
         if not chunk.exists():
-            msg = f"it goes on from {chunk.name!r}, which is not beside it: move both together"
+            msg = f"it continues {chunk.name!r}, which is not in its folder: move both together"
             raise ModelFileError(msg)
         archive = read_archive(chunk)
         known = archive.kind == CHUNK_KIND and archive.content.get("fingerprint") == of
         if not known or digest_of(archive.arrays) != digest:
-            msg = f"{chunk.name!r} does not hold the draws that it goes on from"
+            msg = f"{chunk.name!r} does not hold the draws that it continues"
             raise ModelFileError(msg)
         earlier.append(archive.arrays)
     parts = [*earlier, last]
@@ -230,10 +230,10 @@ def check_place(path: str | os.PathLike[str]) -> None:
     target = Path(path)
     if target.is_dir() or not target.absolute().parent.is_dir():
         what = "is a folder" if target.is_dir() else "is in a folder that does not exist"
-        msg = f"checkpoint {target.name!r} {what}; name a file in a folder that is there."
+        msg = f"checkpoint {target.name!r} {what}; name a file in an existing folder."
         raise ValueError(msg)
     if not os.access(target.absolute().parent, os.W_OK | os.X_OK):
-        msg = f"checkpoint {target.name!r} is in a folder that may not be written to."
+        msg = f"checkpoint {target.name!r} is in a folder that is not writable."
         raise ValueError(msg)
 
 
@@ -307,15 +307,15 @@ def read_checkpoint(
     try:
         archive = read_archive(path)
     except ModelFileError as error:
-        msg = f"no checkpoint can be read: {error}"
+        msg = f"the checkpoint cannot be read: {error}"
         raise ModelFileError(msg) from None
     if archive.kind != KIND:
         msg = f"{name!r} holds {archive.kind[:60]!r}, and is not a checkpoint."
         raise ModelFileError(msg)
     if archive.content.get("fingerprint") != of:
         msg = (
-            f"{name} is the checkpoint of another run: the data, the settings or the "
-            "version differ. Name another file, or remove it to start anew."
+            f"{name} is the checkpoint of a run with other data, settings or "
+            "version. Name another file, or remove it to start again."
         )
         raise ValueError(msg)
     try:
@@ -327,7 +327,7 @@ def read_checkpoint(
         return _run_from_plain(Entries(content, arrays), form, last), chunks
     except ModelFileError as error:
         why = str(error).rstrip(".")
-        msg = f"{name!r} is not a valid checkpoint: {why}. Remove it to start anew."
+        msg = f"{name!r} is not a valid checkpoint: {why}. Remove it to start again."
         raise ModelFileError(msg) from None
 
 

@@ -1,4 +1,4 @@
-"""What chains have drawn, and whether to trust it."""
+"""Draws of Markov chains, and their diagnostics."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class Draws:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostics:
-    """How far the draws of each quantity can be trusted, one entry of each array a quantity.
+    """Diagnostics of the draws, one entry for each quantity.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Diagnostics:
         return bool(np.all((self.rhat <= AGREED) | np.isnan(self.rhat)))
 
     def problems(self) -> list[str]:
-        """Say in plain words what is wrong; nothing where nothing is."""
+        """Return the problems of the draws as sentences, if any."""
         result = []
         for j, name in enumerate(self.name):
             if np.isnan(self.rhat[j]):
@@ -177,8 +177,8 @@ class Diagnostics:
             elif min(self.ess_bulk[j], self.ess_tail[j]) < ESS_LIMIT:
                 worth = min(self.ess_bulk[j], self.ess_tail[j])
                 result.append(
-                    f"the draws of {name} are worth {worth:.0f} independent ones only, where "
-                    f"{ESS_LIMIT:.0f} are needed"
+                    f"the effective sample size of {name} is only {worth:.0f}, and "
+                    f"{ESS_LIMIT:.0f} is needed"
                 )
         return result
 

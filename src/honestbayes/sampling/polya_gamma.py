@@ -1,4 +1,4 @@
-"""Draws from Polya-Gamma distributions, given which a logistic likelihood is a normal one.
+"""Draws from Polya-Gamma distributions, for logistic likelihoods.
 
     (e^f)^a / (1 + e^f)^b = 2^-b e^((a - b / 2) f) E exp(-w f^2 / 2),    w of PG(b, 0),
 

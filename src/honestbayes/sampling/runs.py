@@ -1,4 +1,4 @@
-"""Run chains from their starts, or from a checkpoint, to their end."""
+"""Runs of chains, from their starts or from a checkpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random numbers that are functions of a key, for draws that are not stored but made again.
+"""Random numbers as functions of a key, for draws that are recomputed instead of stored.
 
 SplitMix64: Steele, G. L., Lea, D. and Flood, C. H. (2014). Fast splittable pseudorandom number
 generators. OOPSLA, 453-472.

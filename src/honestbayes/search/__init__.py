@@ -1,4 +1,4 @@
-"""Selectors that fit models."""
+"""Selectors of features by the probabilities of a model."""
 
 from __future__ import annotations
 

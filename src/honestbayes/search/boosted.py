@@ -125,7 +125,7 @@ def naive_bayes_vote(counts: LevelCounts, smoothing: float) -> FloatArray:
 
 
 class BoostedProbabilitySelector(ProbabilitySelector):
-    """Takes the features by which boosting, with one feature a round, is most confident.
+    """Selects the features that boosting chooses, one in each round.
 
     Each round fits naive Bayes to each feature alone, with the weights of the round, and takes the
     feature with the largest weighted confidence r in the actual class; then cases that it got wrong
@@ -219,7 +219,7 @@ class BoostedProbabilitySelector(ProbabilitySelector):
     @classmethod
     def _check_parameters(cls, parameters: Known, fitted: Known) -> None:
         if parameters["n_features_to_select"] is not None and fitted["path"].takes_again:
-            msg = "n_features_to_select is given, and the path takes a column twice."
+            msg = "n_features_to_select is given, but the path takes a column twice."
             raise ValueError(msg)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:

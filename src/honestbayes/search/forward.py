@@ -1,4 +1,4 @@
-"""Greedy selection of the features that make probabilities best."""
+"""Greedy forward selection of the features that give the best probabilities."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ class EstimatorScorers:
     def __post_init__(self) -> None:
         name = type(self.estimator).__name__
         if not hasattr(self.estimator, "predict_proba"):
-            msg = f"estimator={name} has no predict_proba, so its probabilities cannot be judged."
+            msg = (
+                f"estimator={name} has no predict_proba; give a classifier that predicts "
+                "probabilities."
+            )
             raise ValueError(msg)
         if self.weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
             msg = f"estimator={name} does not take sample_weight."
@@ -176,7 +179,7 @@ class NoObject(Given):
     def write(self, name: str, value: Any) -> Plain:
         """Refuse an object."""
         if value is not None:
-            msg = f"{name} is an object, which a file of plain data cannot hold."
+            msg = f"{name} is an object, which cannot be saved in a file of plain data."
             raise ValueError(msg)
         return {}, {}
 
@@ -192,7 +195,7 @@ class LossByName(Choice):
     def write(self, name: str, value: Any) -> Plain:
         """Return the name; refuse a function."""
         if callable(value):
-            msg = f"{name} is a function, which a file of plain data cannot hold."
+            msg = f"{name} is a function, which cannot be saved in a file of plain data."
             raise ValueError(msg)
         return {name: value}, {}
 
@@ -206,7 +209,7 @@ _ROUNDING = 1e-12
 
 
 class ForwardProbabilitySelector(ProbabilitySelector):
-    """Adds, one at a time, the feature with which the probabilities are best.
+    """Adds, one at a time, the feature that improves the probabilities most.
 
     Naive Bayes counts what two features share twice, so that probabilities get worse with many
     features though the order of cases does not. Starting with none, each step tries every remaining
@@ -367,7 +370,7 @@ class ForwardProbabilitySelector(ProbabilitySelector):
             msg = f"score_on={self.score_on!r} is not one of 'train', 'held_out'."
             raise ValueError(msg)
         if self.held_out is None and (self.score_on == "held_out" or self.patience is not None):
-            msg = "score_on='held_out' and patience need rows to hold out: give held_out too."
+            msg = "score_on='held_out' and patience need held-out rows; give held_out."
             raise ValueError(msg)
         if self.patience is not None:
             whole_number(self.get_params(deep=False), "patience", 1)

@@ -1,4 +1,4 @@
-"""The losses of naive Bayes with one feature more, for all candidates in one pass.
+"""Losses of naive Bayes with one more feature, for all candidates in one pass.
 
 The log-odds of naive Bayes are sums over features. For row i, whose class is y, let a_ic be the
 odds of class c against y that the features so far give, and g_jc(x) by how much category x of

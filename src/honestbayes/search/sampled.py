@@ -1,4 +1,4 @@
-"""Which features matter, and how sure that is: subsets drawn from their posterior distribution."""
+"""Inclusion probabilities of features, from subsets sampled from their posterior distribution."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from honestbayes.types import BoolArray
 
 
 class SubsetSampler(SubsetEstimator, TableSelector):
-    """Draws subsets of features, each as often as it is likely, and keeps what most of them hold.
+    """Samples subsets of features from their posterior, and keeps those in most subsets.
 
     Parameters
     ----------
     objective : {"marginal_likelihood", "conditional_likelihood", "accuracy", "brier", \
 "bhattacharyya"} or callable, default="marginal_likelihood"
-        Score of a subset. "marginal_likelihood" integrates the parameters of naive Bayes out,
-        and so does not take luck for signal. The next three look at rows: at those that parameters
-        are learned from, unless ``held_out`` says otherwise. "bhattacharyya" is a distance between
-        the classes. A function of yours is given the columns of a subset, sorted, and returns a
-        number from 0 on; with ``log_score`` any number, the log of what counts.
+        Score of a subset. "marginal_likelihood" integrates the parameters of naive Bayes out, so
+        it does not mistake chance for signal. The next three score rows: the training rows, unless
+        ``held_out`` is given. "bhattacharyya" is a distance between the classes. A function takes
+        the sorted columns of a subset and returns a number of 0 or more; with ``log_score``, the
+        logarithm of one.
     subset_prior : {"sizes", "subsets"}, ("poisson", mean) or callable, default="sizes"
-        Prior of subsets: every size as likely as any other, every subset, a Poisson distribution
-        of the size, or a function of it.
+        Prior of subsets: equal for all sizes, equal for all subsets, a Poisson distribution of the
+        size, or a function of it.
     max_features : int, optional
         Size of the largest subset.
     proposal : {"two_step", "uniform"}, default="two_step"
@@ -44,11 +44,11 @@ class SubsetSampler(SubsetEstimator, TableSelector):
         The log score is divided by it. Of a share, such as the accuracy, the target is the share
         to the power of one over it; 1 is the paper's.
     log_score : bool, default=False
-        Whether your own function, if ``objective`` is one, returns logarithms.
+        Whether ``objective`` is a function that returns logarithms.
     min_probability : float, default=0.5
         Keep the features with at least this inclusion probability.
     n_features_to_select : int, optional
-        Instead, keep this many features, those with the highest inclusion probabilities.
+        Keep this number of features with the highest probabilities instead.
     held_out : int or splitter, optional
         Number of folds: each row is then scored by parameters that were learned without its fold.
     smoothing : float, default=1.0

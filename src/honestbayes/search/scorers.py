@@ -1,4 +1,4 @@
-"""Scorers of candidates: naive Bayes on codes, on its training rows or on rows held out."""
+"""Scorers of candidates by naive Bayes, on training rows or held-out rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Scoring = Literal["squared_error", "log_loss"] | Callable[..., float]
 FARTHEST = 150.0
 """Categories that change log-odds by more are not turned into factors."""
 
-NO_ROWS = "a class has no training rows where others are held out; hold out fewer."
+NO_ROWS = "a class has no training rows left; hold out fewer rows."
 
 FEW_CELLS = 10_000_000
 """Cells that one thread is done with before others would have started."""

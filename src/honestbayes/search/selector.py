@@ -1,4 +1,4 @@
-"""Shared by forward and boosted selection: tables, rows held out, and the estimator."""
+"""Shared by forward and boosted selection: tables, held-out rows and the base estimator."""
 
 from __future__ import annotations
 
@@ -245,12 +245,12 @@ class Jobs(Parameter):
     def read(self, entries: Entries, name: str, known: Known) -> Any:
         """Return the number."""
         value = entries.value(name)
-        entries.check(value is None or (type(value) is int and value != 0), name, "is no number")
+        entries.check(value is None or (type(value) is int and value != 0), name, "is not a number")
         return value
 
 
 class TableSelector(SelectorMixin, CodedTableMixin):
-    """Base of selectors that fit naive Bayes on codes of a table of any kind."""
+    """Base of selectors that fit naive Bayes to tables of any kind."""
 
     held_out: Any
     smoothing: Any
@@ -278,7 +278,7 @@ class TableSelector(SelectorMixin, CodedTableMixin):
         return tags
 
     def transform(self, X: Any) -> Any:
-        """Return the kept columns, in the order of the table; of a frame, a frame.
+        """Return the kept columns, in the order of the table; a frame gives a frame.
 
         Parameters
         ----------
@@ -323,7 +323,7 @@ class TableSelector(SelectorMixin, CodedTableMixin):
         given = self.held_out
         is_share = isinstance(given, float | np.floating)
         if groups is not None and (given is None or is_share):
-            msg = "groups stay together in folds only: give held_out as a number of folds."
+            msg = "groups need folds; give held_out as a number of folds."
             raise ValueError(msg)
         fold: AnyArray = np.full(labels.size, -1, dtype=np.int32)
         if given is None:
@@ -351,7 +351,7 @@ class TableSelector(SelectorMixin, CodedTableMixin):
 
 
 class ProbabilitySelector(TableSelector):
-    """Base of selectors that optimise the probabilities of naive Bayes, feature by feature."""
+    """Base of selectors that improve the probabilities of naive Bayes one feature at a time."""
 
     path_: SelectionPath
     _takes_again: ClassVar[bool]
@@ -364,7 +364,7 @@ class ProbabilitySelector(TableSelector):
         return mask
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted selector to a file of plain data, whole or not at all.
+        """Write the fitted selector to a file of plain data, atomically.
 
         Parameters
         ----------
@@ -398,6 +398,6 @@ class ProbabilitySelector(TableSelector):
 def _with_weight(held_out: HeldOut, weight: FloatArray) -> HeldOut:
     """Refuse rows held out that all count nothing."""
     if not weight[held_out.fold >= 0].any():
-        msg = "all rows held out have a sample_weight of 0."
+        msg = "all held-out rows have a sample_weight of 0."
         raise ValueError(msg)
     return held_out

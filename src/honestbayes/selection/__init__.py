@@ -1,4 +1,4 @@
-"""Univariate selection and its record."""
+"""Univariate feature selection and its record."""
 
 from __future__ import annotations
 

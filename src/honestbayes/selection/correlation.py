@@ -1,4 +1,4 @@
-"""Select by absolute correlation with the class, with ties decided in exact integers."""
+"""Selection by absolute correlation with the class, with ties decided in exact integers."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ class Screening:
         observed: Any = None,
         feature_names: Any = None,
     ) -> Screening:
-        """Return the screening of 0/1 features that were counted elsewhere, by SQL or Spark, say.
+        """Return the screening of 0/1 features that were counted elsewhere, as by SQL or Spark.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class Screening:
             msg = f"classes={labels.tolist()} are not two labels in ascending order."
             raise ValueError(msg)
         if cases.min() < 1:
-            msg = f"class_counts={cases.tolist()} must be of two classes with a case each."
+            msg = f"class_counts={cases.tolist()} must hold two positive counts."
             raise ValueError(msg)
         counted = _whole("ones", ones, (2, np.shape(ones)[-1] if np.ndim(ones) == 2 else 0))
         seen = cases[:, None]
@@ -238,7 +238,7 @@ class Screening:
         return correlation(self.ones, self.observed)
 
     def update(self, X: Any, y: Any) -> Screening:
-        """Return the screening of these rows and more, which must not be among them.
+        """Return the screening of these rows and further, disjoint ones.
 
         Parameters
         ----------
@@ -343,7 +343,7 @@ def _whole(name: str, values: Any, shape: tuple[int, ...]) -> IntArray:
         raise ValueError(msg)
     good = counts.dtype.kind in "iuf" and np.isfinite(counts).all() and (counts >= 0).all()
     if not good or (counts != np.floor(counts)).any():
-        msg = f"{name} must hold whole numbers from 0 on."
+        msg = f"{name} must hold whole numbers of 0 or more."
         raise ValueError(msg)
     return counts.astype(np.int64)
 
@@ -383,7 +383,7 @@ def screen(
     binarize: BinarizeOption | Binarization = "auto",
     classes: Any = None,
 ) -> Screening:
-    """Count, for every feature and class, the ones and the observed cases.
+    """Count the ones and the observed cases of every feature and class.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Criteria that rank features one by one: how strongly a column goes with the class.
+"""Criteria that rank features one by one by their association with the class.
 
 A column is real-valued, or holds codes of categories 0, 1, ...; NaN and -1 are missing and are left
 out of that column's statistic. Larger strengths are kept first. No criterion depends on the order

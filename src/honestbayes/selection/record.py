@@ -290,13 +290,13 @@ def _whole_numbers(
 
 
 def _text(value: Any) -> str:
-    _check(isinstance(value, str), f"criterion holds {value!r}, which is no name")
+    _check(isinstance(value, str), f"criterion holds {value!r}, which is not a name")
     return str(value)
 
 
 def _strength(value: Any) -> float | None:
     good = value is None or (isinstance(value, int | float) and not isinstance(value, bool))
-    _check(good and value == value, f"strength_bound holds {value!r}, which is no number")
+    _check(good and value == value, f"strength_bound holds {value!r}, which is not a number")
     return None if value is None else float(value)
 
 

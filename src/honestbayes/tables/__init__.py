@@ -1,4 +1,4 @@
-"""Files of users: reading, checking, and encoding them for estimators."""
+"""Reading, checking and encoding of user tables."""
 
 import lazy_loader
 

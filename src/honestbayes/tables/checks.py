@@ -1,4 +1,4 @@
-"""Checks that stop wrong conclusions, before anything is fitted.
+"""Checks of a table that run before anything is fitted.
 
 Each rule looks at one column, or at the rows, and yields a `Finding`: a sentence, the options that
 decide, and whether the report stops until the user has decided. `find_in_columns` and
@@ -65,14 +65,14 @@ class Remedy:
     when: str = ""
 
     def in_command(self) -> str:
-        """Return it as it is typed."""
+        """Return the option as typed on the command line."""
         text = f"--{self.option.replace('_', '-')}"
         if self.value:
             text += f" {_typed(self.value)}"
         return f"{text} {self.when}" if self.when else text
 
     def in_python(self) -> str:
-        """Return it as an argument."""
+        """Return the option as a Python argument."""
         value = shown(self.value)
         if self.option in _KINDS:
             text = f"kinds={{{value}: {_KINDS[self.option]!r}}}"
@@ -449,7 +449,7 @@ def _stray(column: ColumnValues, stray: IntArray, locations: RowLocations) -> Fi
         name,
         "stray cells",
         f"{shown(name)} holds numbers, but also {listed(texts)} ({where}{more}); "
-        "correct the cells, or give",
+        "correct the cells, or use",
         (*remedies, Remedy("categorical", name), Remedy("ignore", name)),
         stops=True,
     )
@@ -492,9 +492,9 @@ def numbers_with_units(
             (column.codes >= 0) & np.append(dressed, False)[np.minimum(column.codes, len(texts))]
         )[0]
     )
-    what, fix = "numbers with a unit", "write numbers alone, without the unit"
+    what, fix = "numbers with a unit", "write the numbers without the unit"
     if different == {""}:
-        what, fix = "numbers with marks of thousands", "write them without these marks"
+        what, fix = "numbers with thousands separators", "write them without separators"
     elif any("#" in unit for unit in different):
         what, fix = "several numbers in a cell", "give each number a column of its own"
     remedies = [Remedy("ignore", name)]
@@ -504,7 +504,7 @@ def numbers_with_units(
         name,
         "numbers with units",
         f"{shown(name)} holds {what}, such as {shown(column.texts[column.codes[cell]])} in "
-        f"{locations.describe(cell)}, which are not read as numbers; {fix}, or give",
+        f"{locations.describe(cell)}, which are not read as numbers; {fix}, or use",
         tuple(remedies),
         stops=True,
     )
@@ -549,8 +549,8 @@ def other_marks(column: ColumnValues, decimal: str, locations: RowLocations) -> 
         name,
         "decimal marks",
         f"{shown(name)} holds {shown(text)} in {locations.describe(int(cells[0]))}, which is a "
-        f"number only if {shown(other)} is a decimal mark there; write thousands without a mark, "
-        "or give",
+        f"number only if {shown(other)} is a decimal mark; write thousands without separators, "
+        "or use",
         (Remedy("decimal", other, "if it is"), Remedy("categorical", name), Remedy("ignore", name)),
         stops=True,
     )
@@ -572,8 +572,8 @@ def sentinels(column: ColumnValues) -> Iterator[Finding]:
             name,
             "sentinels",
             f"column {shown(name)} holds {text} in {n_rows:,} rows, far from its other values "
-            f"({number_text(float(rest[0]))} to {number_text(float(rest[-1]))}); if that stands "
-            "for a missing value, give",
+            f"({number_text(float(rest[0]))} to {number_text(float(rest[-1]))}); if it marks "
+            "missing values, use",
             (Remedy("missing", text),),
             stops=False,
         )
@@ -673,7 +673,7 @@ def copy_in(column: ColumnValues) -> Iterator[Finding]:
         name,
         "copy of the class",
         f"{shown(name)} {what}",
-        (Remedy("ignore", name), Remedy("keep", name, "if it is known before the class is")),
+        (Remedy("ignore", name), Remedy("keep", name, "if it is known before the class")),
         stops=True,
     )
 
@@ -717,8 +717,8 @@ def sorted_identifiers(columns: Sequence[ColumnValues]) -> Iterator[Finding]:
         yield Finding(
             name,
             "sorted identifiers",
-            f"{shown(name)} holds {column.n_values:,} different whole numbers whose order "
-            "separates the classes, as identifiers do in a file that was sorted by class",
+            f"{shown(name)} has {column.n_values:,} different whole numbers whose order "
+            "separates the classes, like identifiers in a file that was sorted by class",
             (Remedy("ignore", name), Remedy("keep", name, "if it is a measured quantity")),
             stops=True,
         )
@@ -757,9 +757,9 @@ def standing_out(strengths: Mapping[str, Strength]) -> Iterator[Finding]:
         yield Finding(
             name,
             NEARLY_A_COPY,
-            f"column {shown(name)} alone explains {how} of the class{others}; if it is only "
-            "known once the class is, the results mean nothing",
-            (Remedy("ignore", name), Remedy("keep", name, "if it is known before")),
+            f"column {shown(name)} alone explains {how} of the class{others}; if it is "
+            "known only after the class, the results are meaningless",
+            (Remedy("ignore", name), Remedy("keep", name, "if it is known before the class")),
             stops=False,
         )
 
@@ -778,8 +778,8 @@ def missing_by_class(column: ColumnValues, labels: tuple[str, ...]) -> Iterator[
         "missing by class",
         f"column {shown(name)} is missing in {100 * shares[most]:.0f}% of the cases of class "
         f"{shown(labels[most])} and in {100 * shares[least]:.0f}% of {shown(labels[least])}; "
-        "if it is measured because of the class, it tells the class",
-        (Remedy("ignore", name), Remedy("keep", name, "if it is meant")),
+        "if the class decides whether it is measured, the results are meaningless",
+        (Remedy("ignore", name), Remedy("keep", name, "if it should be used")),
         stops=False,
     )
 
@@ -821,10 +821,10 @@ def codes_among(columns: Sequence[tuple[str, int]]) -> Iterator[Finding]:
     names = [name for name, _ in columns]
     if len(columns) == 1:
         what = f"column {listed(names)} ({columns[0][1]:,} different whole numbers) is read as a"
-        what += " continuous feature; if its numbers are codes, give"
+        what += " continuous feature; if its numbers are codes, use"
     else:
         what = f"{len(columns):,} columns of whole numbers ({listed(names)}) are read as"
-        what += " continuous features; where the numbers are codes, give"
+        what += " continuous features; if their numbers are codes, use"
     yield Finding(
         names[0],
         "codes",
@@ -927,7 +927,7 @@ def groups_in(column: ColumnValues) -> Iterator[Finding]:
         return
     name = column.name
     mixed = column.n_mixed
-    varies = "never varies" if mixed == 0 else f"varies in {mixed:,} rows only"
+    varies = "never varies" if mixed == 0 else f"varies only in {mixed:,} rows"
     yield Finding(
         name,
         "groups",
@@ -968,10 +968,10 @@ def joint_groups(columns: Sequence[ColumnValues]) -> Iterator[Finding]:
                 "groups",
                 f"{shown(other.name)} and {shown(column.name)} together have "
                 f"{column.joined(other).n_values:,} values, and the class hardly varies within "
-                "one; if they name groups, join them in one column and give",
+                "a pair; if they name groups, join them in one column and use",
                 (
                     Remedy("groups", "NAME"),
-                    Remedy("ignore", column.name, "if they do not"),
+                    Remedy("ignore", column.name, "if they do not name groups"),
                     Remedy("keep", column.name, "if it is a measured quantity"),
                 ),
                 stops=True,
@@ -1030,7 +1030,7 @@ def repeated_rows(
         f"{len(pairs):,} of {n:,} rows repeat another row exactly, class included (for "
         f"example {locations.describe(*pairs[0])})",
         (
-            Remedy("groups", "NAME", "where a column says which rows belong together"),
+            Remedy("groups", "NAME", "if a column names groups of rows"),
             Remedy("keep_duplicates", "", "if they are different cases"),
         ),
         stops=True,
@@ -1112,9 +1112,9 @@ def alike_in_sequence(values: AnyArray, measured: BoolArray) -> Iterator[Finding
     yield Finding(
         "",
         "rows in sequence",
-        f"the row most similar to a row stands right beside it for {beside:,} of {n:,} rows; if "
-        "rows that follow each other are of one patient or sample, folds must keep them together",
-        (Remedy("groups", "NAME", "with a column that says which rows belong together"),),
+        f"for {beside:,} of {n:,} rows the most similar row is the one before or after; if "
+        "successive rows belong to one patient or sample, folds must keep them together",
+        (Remedy("groups", "NAME", "with a column that names the groups"),),
         stops=False,
     )
 
@@ -1302,14 +1302,14 @@ def _few_of_each(findings: Sequence[Finding]) -> Iterator[Finding]:
         more = same[MOST_OF_A_RULE:]
         if more:
             names = listed(finding.column for finding in more)
-            what = "doubtful" if more[0].stops else "remarkable"
+            what = "doubtful" if more[0].stops else "suspicious"
             yield Finding(
                 "",
                 rule,
                 f"{len(more):,} more columns are {what} in the same way ({rule}): {names}",
                 (
-                    Remedy("ignore", "NAME", "for each that is not meant"),
-                    Remedy("keep", "NAME", "for each that is"),
+                    Remedy("ignore", "NAME", "for each that should not be used"),
+                    Remedy("keep", "NAME", "for each that should"),
                 ),
                 stops=more[0].stops,
             )

@@ -120,8 +120,8 @@ def classify_columns(
         if name in keep and by_name[name].kind == "left out":
             reason = by_name[name].reason
             msg = (
-                f"column {shown(name)} cannot be kept: {reason}; encode it as numbers first, or "
-                "keep it no longer."
+                f"column {shown(name)} cannot be kept: {reason}; encode it as numbers, or "
+                "do not keep it."
             )
             raise InputError(msg)
     return tuple(by_name[name] for name in table.column_names)
@@ -166,7 +166,7 @@ def _numeric_block(
         if observed[j] == 0:
             yield name, Column(name, "left out", "no values")
         elif blurred[j] and name not in keep and is_identifier_name(name):
-            yield name, Column(name, "left out", "identifier-like: numbers of 16 digits or more")
+            yield name, Column(name, "left out", "identifier-like: numbers with 16 digits or more")
         elif of_values.two_valued[j]:
             yield name, Column(name, "binary")
         elif may_count[j] and name not in keep and _counts_rows(values[:, j], name):
@@ -271,7 +271,7 @@ def _look_like_numbers(
         return "", ""
     coded = cells(code_cells(texts)) & good
     if coded.any():
-        return f"{first(coded)}, a code by its leading zero", ""
+        return f"{first(coded)}, a code with a leading zero", ""
     if good.sum() == observed.sum():
         return "", "numbers stored as text; store them as numbers"
     return "", f"mostly numbers, but {first(observed & ~good)}, which is not a number"
@@ -302,12 +302,12 @@ def check_kinds(
             raise InputError(msg)
         if name in taken:
             msg = (
-                f"column {shown(name)} is given a kind ({OPTIONS[kind]}), but is no feature: it is "
+                f"column {shown(name)} has a kind ({OPTIONS[kind]}), but is not a feature: it is "
                 "the target, ignored, or names groups or rows; choose one."
             )
             raise InputError(msg)
         if name not in columns:
-            msg = f"there is no column {shown(name)} to be given a kind with {OPTIONS[kind]}."
+            msg = f"there is no column {shown(name)}; correct the name after {OPTIONS[kind]}."
             raise InputError(msg)
 
 

@@ -1,4 +1,4 @@
-"""Cells between text and numbers: one set of rules for whole tables and for streams."""
+"""Conversion of cells between text and numbers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def clean_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def without(column: pa.ChunkedArray, texts: Collection[str]) -> pa.ChunkedArray:
-    """Make the cells null that a user calls missing: texts, and numbers that equal such a text."""
+    """Replace the user's missing-value texts, and equal numbers, by null."""
     if not texts or pa.types.is_null(column.type):
         return column
     if is_text(column.type):

@@ -90,7 +90,7 @@ class ByteStream:
         return data
 
     def skip(self, size: int) -> None:
-        """Read so many bytes and forget them."""
+        """Skip bytes."""
         while size > 0:
             part = self.read(min(size, 1 << 20))
             if not part:
@@ -98,7 +98,7 @@ class ByteStream:
             size -= len(part)
 
     def push_back(self, data: bytes) -> None:
-        """Return bytes that were read too far."""
+        """Put back bytes that were read ahead."""
         self._waiting = data + self._waiting
 
     def _unpack(self, size: int) -> bytes:
@@ -111,7 +111,7 @@ class ByteStream:
                 self._recoded += self._recoder.decode(part, final=not part).encode()
             except UnicodeError:
                 msg = (
-                    f"{self._name} is not in the alphabet that --encoding names; name another, "
+                    f"{self._name} is not text in the encoding of --encoding; give another, "
                     'or save the table again as "CSV UTF-8".'
                 )
                 raise InputError(msg) from None
@@ -138,7 +138,7 @@ class ByteStream:
     def _check(self, data: bytes) -> None:
         if b"\0" in data:
             msg = (
-                f"{self._name} is no text table: it holds NUL bytes in line "
+                f"{self._name} is not a text table: it has NUL bytes in line "
                 f"{self._line(data, data.index(0)):,}; give CSV, TSV, Parquet or .npz."
             )
             raise InputError(msg)
@@ -148,7 +148,7 @@ class ByteStream:
             index = max(0, error.start - (len(error.object) - len(data)))
             msg = (
                 f"{self._name} is not UTF-8 text: line {self._line(data, index):,} holds other "
-                'bytes; save the table again as "CSV UTF-8", or name its alphabet, such as '
+                'bytes; save the table again as "CSV UTF-8", or name its encoding, such as '
                 "--encoding latin-1."
             )
             raise InputError(msg) from None
@@ -189,7 +189,7 @@ def _recoder(encoding: str) -> codecs.IncrementalDecoder:
         "".encode(encoding)  # refuses codecs that are not of text
         return codecs.getincrementaldecoder(encoding)()
     except (LookupError, ValueError):
-        msg = f"there is no alphabet {shown(encoding)}; give for example --encoding latin-1."
+        msg = f"there is no encoding {shown(encoding)}; give for example --encoding latin-1."
         raise InputError(msg) from None
 
 
@@ -202,7 +202,7 @@ def too_large(name: str, limit: int) -> InputError:
 
 
 def size_text(size: int) -> str:
-    """Write a number of bytes for people.
+    """Format a number of bytes.
 
     Examples
     --------
@@ -239,7 +239,7 @@ class TextForm:
     decimal : {".", ","} or None
         The decimal mark of all numbers.
     encoding : str or None
-        The alphabet; None: UTF-8.
+        The encoding; None: UTF-8.
     """
 
     delimiter: str | None = None

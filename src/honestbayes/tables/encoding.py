@@ -188,7 +188,7 @@ class Encoding:
             or len(coded) != len(names)
             or not all(isinstance(text, bool) for text in coded)
         ):
-            msg = "an encoding must tell for each feature whether it is a code, or of none."
+            msg = "an encoding must state for each feature whether it is a code, or for none."
             raise ValueError(msg)
         levels = _checked_levels(data["levels"])
         if set(levels) - set(columns):

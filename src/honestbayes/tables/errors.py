@@ -1,4 +1,4 @@
-"""The error that bad input of a user raises, and how text from data appears in it."""
+"""Errors for bad input, and quotation of data in their messages."""
 
 from __future__ import annotations
 
@@ -79,20 +79,20 @@ class InputError(ValueError):
 
 
 class DoubtfulTable(InputError):  # noqa: N818  # it is named for what is refused
-    """A table that may lead to a wrong conclusion: its doubts, one line each.
+    """A table that may lead to wrong conclusions, with one line for each doubt.
 
     Parameters
     ----------
     name : str
         The table.
     doubts : sequence of str
-        What was found, with the options that decide.
+        What was found, with the options that resolve it.
     """
 
     def __init__(self, name: str, doubts: Sequence[str]) -> None:
-        what = "one thing first" if len(doubts) == 1 else f"{len(doubts)} things first"
+        what = "this doubt" if len(doubts) == 1 else f"these {len(doubts)} doubts"
         self.lines = (
-            f"{name} may lead to a wrong conclusion; decide {what}, then run again.",
+            f"{name} may lead to wrong conclusions; resolve {what}, then run again.",
             *(f"{doubt}." for doubt in doubts),
         )
         super().__init__(" ".join(self.lines))

@@ -1,4 +1,4 @@
-"""A table in a file: its format recognised, its columns named, its rows read whole or streamed."""
+"""A table in a file, read whole or in batches."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class TableFile:
     marks : mapping of str to str
         Decimal marks of the columns that show one in the first rows of a CSV file.
     missing : tuple of str
-        Cells that the user calls missing, beside those that always are.
+        The user's texts for missing cells, besides the usual ones.
     line_of : callable or None
         Of a CSV file: returns the line on which a row begins, or None where that cannot be told.
     row_numbers : ndarray of int, or None
@@ -186,8 +186,8 @@ class TableFile:
         columns : sequence of str, optional
             Which columns, in this order; all of them when not given.
         text : collection of str
-            Columns that stay text even where every cell is a number, such as identifiers; what
-            the user calls missing is not missing there.
+            Columns that stay text even where every cell is a number, such as identifiers; the
+            user's texts for missing cells do not apply to them.
 
         Returns
         -------
@@ -274,7 +274,7 @@ class TableFile:
                 row += batch.num_rows
 
     def require(self, columns: Sequence[str]) -> None:
-        """Raise InputError where a column is not there, with names that are close."""
+        """Raise InputError if a column is missing, and suggest similar names."""
         known = set(self.columns)
         for name in columns:
             if name not in known:
@@ -310,7 +310,7 @@ def open_table(
     Parameters
     ----------
     path : path
-        The file. Its content says what it is.
+        The file; its format is recognised from its content.
     delimiter : str, optional
         What stands between the cells of a CSV file; found from its header when not given.
     decimal : {".", ","}, optional
@@ -342,7 +342,7 @@ def open_table(
         npz = open_npz(file, max_bytes)
         notes: tuple[str, ...] = ()
         if npz.unused:
-            notes = (f"Arrays beside X, y and names are not used: {listed(npz.unused)}.",)
+            notes = (f"Arrays other than X, y and names are not used: {listed(npz.unused)}.",)
         return TableFile(file.name, "npz", npz.columns, npz, max_bytes, notes, missing=texts)
     form = TextForm(delimiter, decimal, encoding)
     csv = open_csv(file, form, max_bytes, kind == "packed csv")
@@ -446,8 +446,8 @@ def sampled(file: TableFile, n_rows: int, seed: int) -> TableFile:
         return file if table is None else replace(file, reader=_in_memory(file, table))
     parts, numbers, lots = _smallest(parts, numbers, lots, n_rows)
     note = (
-        f"Of {total:,} rows {n_rows:,} were drawn at random (seed {seed}), and the report is about "
-        "these alone; --rows asks for more."
+        f"The report uses {n_rows:,} of {total:,} rows, drawn at random (seed {seed}); --rows sets "
+        "the number."
     )
     return replace(
         file,

@@ -74,7 +74,7 @@ def recognise(path: Path) -> Literal["csv", "packed csv", "parquet", "npz"]:
     _refuse(name, start, "", _FOREIGN)
     promised = _NEITHER.get(path.suffix.lower())
     if promised is not None and b"\0" in start:
-        msg = f"{name} is not {promised}, as its name says, and no text either; write it again."
+        msg = f"{name} is not {promised}, despite its name, and not text either; write it again."
         raise InputError(msg)
     return "csv"
 
@@ -93,14 +93,14 @@ def _first_bytes(path: Path, name: str) -> bytes:
             msg = f"{name} is a folder; give the file of the table."
             raise InputError(msg)
         if not stat.S_ISREG(mode):
-            msg = f"{name} is not an ordinary file; write the table to a file first."
+            msg = f"{name} is not a regular file; write the table to a file first."
             raise InputError(msg)
         with path.open("rb") as file:
             return file.read(_LONGEST)
     except FileNotFoundError:
         url = _URL.match(path.as_posix())
         if url is not None:  # a drive of Windows has one letter
-            msg = f"{name} is given by its address ({url[1]}); download it, and give the file."
+            msg = f"{name} is an address ({url[1]}); download it, and give the file."
             raise InputError(msg) from None
         msg = f"there is no file {name}; check its name and folder."
         raise InputError(msg) from None

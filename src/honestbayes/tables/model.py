@@ -1,4 +1,4 @@
-"""A fitted model together with how the columns of a table become its features."""
+"""A fitted model with the encoding of its table."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Estimator = SelectiveClassifier | HonestClassifier
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableModel:
-    """A model that takes tables as they are: it knows its columns, categories and class labels.
+    """A fitted model that takes tables with the original columns, categories and labels.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class TableModel:
 
     @classmethod
     def of_training(cls, estimator: Estimator, table: TrainingTable) -> Self:
-        """Join a model that was fitted to ``table.X`` and ``table.y`` with the table's ways."""
+        """Combine a model fitted to ``table.X`` and ``table.y`` with the table's encoding."""
         kept = tuple(estimator.kept_columns().tolist())
         return cls(
             estimator.on_kept_columns(),
@@ -147,7 +147,7 @@ class TableModel:
         values, unknown = self.encode(table)
         for column, levels in unknown.items():
             warnings.warn(
-                f"column {shown(column)} holds categories that the model does not know, taken for "
+                f"column {shown(column)} has categories that were not in training, treated for "
                 f"missing: {listed(levels)}.",
                 UserWarning,
                 stacklevel=3,
@@ -203,7 +203,7 @@ class TableModel:
                 first_row += rows.num_rows
 
     def check_columns(self, file: TableFile) -> None:
-        """Refuse a file without the model's columns, naming those that are not there."""
+        """Raise an error that names the model's columns that a file lacks."""
         known = set(file.columns)
         missing = [name for name in self.columns if name not in known]
         if missing:
@@ -212,7 +212,7 @@ class TableModel:
             raise InputError(msg)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a file of plain data, whole or not at all."""
+        """Write the model to a file of plain data, atomically."""
         content, arrays = self._to_plain()
         try:  # what could not be read again is not written
             self._from_plain(content, arrays)

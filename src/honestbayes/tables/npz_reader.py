@@ -1,4 +1,4 @@
-"""NumPy archives: X, y and names as a table."""
+"""NumPy archives with X, y and names, read as a table."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _dense(arrays: dict[str, AnyArray], path: Path, limit: int | None) -> AnyArr
     whole = all(array.ndim == 1 and array.dtype.kind in "iu" for array in (indices, indptr, shape))
     kind = str(arrays["format"].astype(str)) if "format" in arrays else "csr"
     if not whole or shape.size != 2 or kind not in ("csr", "csc") or data.dtype.kind not in "biuf":
-        msg = f"the sparse matrix in {path.name} is not one; save it with scipy.sparse.save_npz."
+        msg = f"the sparse matrix in {path.name} is not valid; save it with scipy.sparse.save_npz."
         raise InputError(msg)
     n, p = (int(size) for size in shape)
     if limit is not None and n * p * data.dtype.itemsize > limit:
@@ -173,7 +173,7 @@ def _array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> AnyArray:
     for length in shape:
         count *= length
     if count * dtype.itemsize != len(data):
-        msg = "an array whose size is not what it says"
+        msg = "an array whose size differs from its header"
         raise ValueError(msg)
     values: AnyArray = np.frombuffer(data, dtype=dtype, count=count)
     return values.reshape(shape, order="F" if fortran else "C")
@@ -187,7 +187,7 @@ def _description(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any
     """
     start = member.read(8)
     if start[:6] != b"\x93NUMPY" or start[6] not in (1, 2, 3):
-        msg = "an array in a format that is not known"
+        msg = "an array in an unknown format"
         raise ValueError(msg)
     length = int.from_bytes(member.read(2 if start[6] == 1 else 4), "little")
     if length > _MAX_HEADER:
@@ -199,10 +199,10 @@ def _description(member: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any
         msg = "an array of Python objects; save numbers and text only"
         raise ValueError(msg)
     if not isinstance(kind, str) or not _KIND.fullmatch(kind) or not isinstance(fortran, bool):
-        msg = "an array of a type that is not known"
+        msg = "an array of an unknown type"
         raise ValueError(msg)
     if not isinstance(shape, tuple) or not all(type(size) is int and size >= 0 for size in shape):
-        msg = "an array of a shape that is not known"
+        msg = "an array of an unknown shape"
         raise ValueError(msg)
     return shape, fortran, np.dtype(kind)
 

@@ -1,4 +1,4 @@
-"""Files of users as sources of packed stores, read a part at a time where possible."""
+"""Files as sources of packed stores, read a part at a time where possible."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def file_to_pack(
     left_out = {*ignore, target}
     names = tuple(name for name in file.columns if name not in left_out)
     if not names:
-        msg = f"{file.name} has no column left to pack; name fewer with --ignore."
+        msg = f"{file.name} has no columns left to pack; ignore fewer with --ignore."
         raise InputError(msg)
     labels = None if target is None else _labels(file, target, labels_are)
     if isinstance(file.reader, NpzReader):
@@ -168,7 +168,7 @@ def _columns_of(file: TableFile, reader: NpzReader, names: tuple[str, ...]) -> S
     X, y = reader.arrays(file.max_bytes)
     positions = {name: j for j, name in enumerate(reader.columns[: reader.n_features])}
     if y is not None and any(name not in positions for name in names):
-        msg = f"y in {file.name} is no feature; give it as --target y, or leave it out: --ignore y."
+        msg = f"y in {file.name} is not a feature; use --target y, or leave it out with --ignore y."
         raise InputError(msg)
     kept = [positions[name] for name in names]
     values = X if len(kept) == X.shape[1] else X[:, kept]

@@ -1,4 +1,4 @@
-"""A sequence of symbols in a file: the characters or lines of a text, or a column of a table."""
+"""Sequences of symbols from the characters or lines of a text, or a column of a table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_characters(
     max_bytes : int or None
         Largest size.
     encoding : str or None
-        Its alphabet; UTF-8 when not given.
+        Its encoding; UTF-8 by default.
     lines : bool, default=False
         Whether each line is a symbol; empty ones are not.
 

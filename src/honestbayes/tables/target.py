@@ -1,4 +1,4 @@
-"""The column that holds the class: its labels, and the class of each row."""
+"""The target column: its labels, and the class of each row."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def _doubts(labels: list[str], codes: IntArray, name: str) -> Iterator[Finding]:
             "spellings of a class",
             f"the target column {shown(name)} spells one class in several ways "
             f"({'; '.join(listed(same) for same in several[:MOST_SHOWN])})",
-            (Remedy("merge_labels", "", "to make them one"), keep),
+            (Remedy("merge_labels", "", "to merge them"), keep),
             stops=True,
         )
     counts = np.bincount(codes[codes >= 0], minlength=len(labels)).tolist()
@@ -203,7 +203,7 @@ def _doubts(labels: list[str], codes: IntArray, name: str) -> Iterator[Finding]:
         yield Finding(
             name,
             "labels that mean missing",
-            f"the target column {shown(name)} holds {shown(label)} in {rows} as a class of its own",
+            f"the target column {shown(name)} holds {shown(label)} in {rows} as a class",
             (
                 Remedy("missing_label", label, "if the class of these rows is missing"),
                 Remedy("keep_labels", "", "if it is a class"),
@@ -222,9 +222,9 @@ def _unknown_doubts(
         yield Finding(
             name,
             "spellings of a class",
-            f"the target column {shown(name)} holds {listed(spelled)}, and the model knows the "
-            f"classes {listed(labels)}",
-            (Remedy("merge_labels", "", "to take other spellings for these classes"),),
+            f"the target column {shown(name)} holds {listed(spelled)}, but the model was "
+            f"trained on the classes {listed(labels)}",
+            (Remedy("merge_labels", "", "to accept other spellings of these classes"),),
             stops=True,
         )
     others = sorted({*labels, *present})
@@ -235,7 +235,7 @@ def _unknown_doubts(
             yield Finding(
                 name,
                 "labels that mean missing",
-                f"the target column {shown(name)} holds {shown(label)} in {rows}, which is no "
+                f"the target column {shown(name)} holds {shown(label)} in {rows}, which is not a "
                 "class of the model",
                 (Remedy("missing_label", label, "if the class of these rows is missing"),),
                 stops=True,
@@ -341,8 +341,8 @@ def known_classes(
             raise DoubtfulTable(table, [finding.in_command() for finding in doubts])
     if strange:
         msg = (
-            f"the target column {shown(name)} holds {listed(strange)}, but the model knows the "
-            f"classes {listed(labels)}; write the classes as the model knows them."
+            f"the target column {shown(name)} holds {listed(strange)}, but the model was "
+            f"trained on the classes {listed(labels)}; write the classes as in the training table."
         )
         raise InputError(msg)
     indices = np.array([labels.index(class_of[label]) for label in present] + [-1], dtype=np.int64)
@@ -373,7 +373,7 @@ def prevalences(
     strange = [label for label in given if label not in labels]
     absent = [label for label in labels if label not in given]
     if strange or absent:
-        texts = f"of {listed(strange)}, which is no class" if strange else ""
+        texts = f"of {listed(strange)}, which is not a class" if strange else ""
         texts = texts or f"of all classes but {listed(absent)}"
         msg = f"prevalences are given {texts}; give one for each of {listed(labels)}."
         raise InputError(msg)
@@ -426,13 +426,13 @@ def _check_number(labels: list[str], name: str, column: pa.ChunkedArray) -> None
         return
     if is_number(column.type):
         msg = (
-            f"{target} has {len(labels):,} different numbers; give a column of classes, for "
-            "example whether the number is above a cut that you choose."
+            f"{target} has {len(labels):,} different numbers; give a column of classes, such "
+            "as whether the number is above a threshold."
         )
         raise InputError(msg)
     msg = (
-        f"{target} has {len(labels):,} classes ({listed(labels)}); {MOST_CLASSES} are the most: "
-        "leave out or merge some."
+        f"{target} has {len(labels):,} classes ({listed(labels)}), and at most {MOST_CLASSES} are "
+        "allowed; leave out or merge some."
     )
     raise InputError(msg)
 

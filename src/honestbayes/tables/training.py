@@ -1,4 +1,4 @@
-"""From the file of a user to the training data of an estimator."""
+"""Training data from a user's table."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class TrainingTable:
     findings : tuple of Finding
         What is doubtful in the table, those that stop a report first.
     missing : tuple of str
-        Cells that the user calls missing.
+        The user's texts for missing cells.
     decided : tuple of str
         Columns whose kind the user has named.
     """
@@ -107,7 +107,7 @@ class TrainingTable:
         return counts
 
     def most_folds(self) -> tuple[int, str, str]:
-        """Return the largest number of folds, and its reason: "class 'a' has", "cases"."""
+        """Return the largest number of folds and its reason: "class 'a' has", "cases"."""
         counts = self.class_counts()
         smaller = counts.index(min(counts))
         n_groups = None if self.groups is None else len(set(self.groups.tolist()))
@@ -116,7 +116,7 @@ class TrainingTable:
         return counts[smaller], f"class {shown(self.labels[smaller])} has", "cases"
 
     def refuse_doubts(self, name: str) -> None:
-        """Raise DoubtfulTable where something would lead to a wrong conclusion."""
+        """Raise DoubtfulTable if something may lead to a wrong conclusion."""
         doubts = [finding.in_command() for finding in self.findings if finding.stops]
         if doubts:
             raise DoubtfulTable(name, doubts)
@@ -157,7 +157,7 @@ def read_training(
     covariates : collection of str
         Columns that are conditioned on and not modelled.
     groups : str, optional
-        Column that says which cases belong together.
+        Column of groups of cases.
     ids : str, optional
         Column that names the rows.
     coded : bool, default=False
@@ -322,7 +322,7 @@ def _kinds(encoding: Encoding, columns: tuple[Column, ...], values: AnyArray) ->
 
 
 def target_name(file: TableFile, target: str | None) -> str:
-    """Return the column of the class; refuse a table of which it is not given."""
+    """Return the target column; raise an error if it is not given."""
     if target is None and file.format == "npz":
         target = "y"
     if target is None:
@@ -375,7 +375,7 @@ def _nothing_left(
     more = f" and {len(columns) - 3:,} more" if len(columns) > 3 else ""
     return InputError(
         f"{file.name} has no columns that can be features: {reasons}{more}; add columns of "
-        "numbers, or of text with few levels."
+        "numbers, or of text with few categories."
     )
 
 
@@ -399,11 +399,12 @@ def _row_notes(lost: int, target: str) -> list[str]:
     if lost == 0:
         return []
     rows = "1 row has" if lost == 1 else f"{lost:,} rows have"
-    return [f"{rows} no class in column {shown(target)} and took no part."]
+    were = "was" if lost == 1 else "were"
+    return [f"{rows} no class in column {shown(target)} and {were} left out."]
 
 
 def _mark_notes(file: TableFile, columns: tuple[Column, ...]) -> list[str]:
-    """Say which columns have decimal commas where others have points."""
+    """Note which columns have decimal commas while others have points."""
     if set(file.marks.values()) != {",", "."}:
         return []
     real = {column.name for column in columns if column.kind == "real"}
@@ -413,7 +414,7 @@ def _mark_notes(file: TableFile, columns: tuple[Column, ...]) -> list[str]:
         return []
     note = (
         f"Decimal commas are read in {listed(commas)}, decimal points in {listed(points)}; "
-        "--decimal decides for all columns."
+        "--decimal sets one for all columns."
     )
     return [note]
 

@@ -34,7 +34,7 @@ def changed(row, column, value, table=X):
 
 
 def test_one_class():
-    refused(r"y holds only one class, .*1.*; two classes are needed", y=np.ones(20, dtype=int))
+    refused(r"y holds only one class, .*1.*; give the labels of two", y=np.ones(20, dtype=int))
     refused("only one class, 'ill'", y=["ill"] * 20)
 
 
@@ -282,7 +282,7 @@ def test_a_single_column_or_row_in_place_of_a_table():
         ),
         (
             {"feature_prior": "learned", "quadrature": "paper"},
-            "quadrature='paper' goes with feature_prior='uniform'",
+            "quadrature='paper' needs feature_prior='uniform'",
         ),
         ({"always_keep": ["gene 0"]}, "always_keep names 'gene 0', which is not a column of X"),
         ({"always_keep": [12]}, "always_keep names column 12, but X has 12 columns"),

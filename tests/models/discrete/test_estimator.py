@@ -84,8 +84,8 @@ def test_prevalence_where_the_model_is_used():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"smoothing": -1}, "smoothing=-1 is not a number above 0"),
-        ({"n_bins": 1.5}, "n_bins=1.5 is not a whole number from 2 on"),
+        ({"smoothing": -1}, "smoothing=-1 is not a positive number"),
+        ({"n_bins": 1.5}, "n_bins=1.5 is not a whole number of 2 or more"),
         ({"class_prior": [0.5, 0.6]}, "class_prior"),
     ],
 )

@@ -254,7 +254,7 @@ def test_a_stopped_fit_goes_on_from_its_checkpoint_to_the_same_draws(tmp_path):
     SelectiveFactorClassifier(**{**words, "n_draws": 15}).fit(X, y)
     resumed = SelectiveFactorClassifier(**words).fit(X, y)
     np.testing.assert_array_equal(whole.draws_["location"], resumed.draws_["location"])
-    with pytest.raises(ValueError, match="checkpoint of another run"):
+    with pytest.raises(ValueError, match="checkpoint of a run with other data"):
         SelectiveFactorClassifier(**words).fit(X + 1, y[::-1])
 
 
@@ -383,11 +383,11 @@ def test_other_rules_of_selection(words):
     [
         ({"n_factors": -1}, "n_factors=-1 is not a whole number"),
         ({"n_factors": "many"}, "neither a number nor 'auto'"),
-        ({"n_chains": 0}, "n_chains=0 is not a whole number from 1 on"),
+        ({"n_chains": 0}, "n_chains=0 is not a whole number of 1 or more"),
         ({"n_draws": 1.5}, "n_draws=1.5 is not"),
         ({"correction": "all"}, "correction='all' is not one of"),
         ({"feature_prior": "flat"}, "feature_prior='flat' is not one of"),
-        ({"n_features_to_select": "cv"}, "'cv' is not offered"),
+        ({"n_features_to_select": "cv"}, "'cv' is not available"),
         ({"n_features_to_select": 1000}, "more than the 120 features"),
         ({"recalibrate": True}, "recalibrate=True"),
         ({"factor_shifts": None}, "factor_shifts=None is neither True nor False"),

@@ -210,7 +210,7 @@ def test_a_constant_response_is_predicted_as_it_is():
     [
         ({"correction": "counts"}, "correction='counts' is not one of"),
         ({"n_factors": 0.5}, "n_factors=0.5 is not a whole number"),
-        ({"n_features_to_select": "cv"}, "'cv' is not offered"),
+        ({"n_features_to_select": "cv"}, "'cv' is not available"),
     ],
 )
 def test_bad_words_are_refused(words, message):

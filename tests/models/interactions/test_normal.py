@@ -118,7 +118,7 @@ def test_joint_draws_have_the_exact_mean_and_covariance(name):
 
 
 def test_overlapping_groups_are_no_tree():
-    with pytest.raises(ValueError, match="no tree"):
+    with pytest.raises(ValueError, match="not form a tree"):
         few_rows(TREE, suffixes=False)
 
 

@@ -144,7 +144,7 @@ def test_the_user_may_name_kinds_and_numbers():
         ({"kinds": {"gene0": "categorical"}}, "column 'gene0' holds"),
         ({"n_features_to_select": {"words": 3}}, "'words', which is not one of"),
         ({"n_features_to_select": -1}, "is not a whole number"),
-        ({"n_features_to_select": {"real": "cv"}}, "'cv' is for all kinds at once"),
+        ({"n_features_to_select": {"real": "cv"}}, "'cv' is for all kinds together"),
         ({"correction": "some"}, "correction='some'"),
     ],
 )

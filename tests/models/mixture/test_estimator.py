@@ -196,9 +196,9 @@ def test_chains_that_disagree_are_warned_of(data):
     ("words", "message"),
     [
         ({"correction": "counts"}, "correction='counts' is not one of 'auto', 'selection', None"),
-        ({"n_draws": 0}, "n_draws=0 is not a whole number from 1 on"),
+        ({"n_draws": 0}, "n_draws=0 is not a whole number of 1 or more"),
         ({"n_chains": 1.5}, "n_chains=1.5 is not a whole number"),
-        ({"n_alpha": 0}, "n_alpha=0 is not a whole number from 1 on"),
+        ({"n_alpha": 0}, "n_alpha=0 is not a whole number of 1 or more"),
         ({"alpha_prior": (0, 5)}, "must be two positive numbers"),
         ({"theta_prior": (0.5, 0.2)}, "is not an interval within"),
         ({"n_features_to_select": 500}, "more than the 400 features"),
@@ -243,7 +243,7 @@ def test_an_interrupted_fit_can_predict_and_goes_on_from_its_checkpoint(
     model.fit(data.X_train, data.y_train)
     for name in whole.draws_.values:
         np.testing.assert_array_equal(model.draws_[name], whole.draws_[name])
-    with pytest.raises(ValueError, match="checkpoint of another run"):
+    with pytest.raises(ValueError, match="checkpoint of a run with other data"):
         model.fit(data.X_train, 1 - data.y_train)
 
 

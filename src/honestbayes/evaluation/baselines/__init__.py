@@ -1,4 +1,4 @@
-"""Baselines of reports, benchmarks and docs: what a good practitioner would run instead.
+"""Baselines of reports, benchmarks and docs.
 
 All are tuned by log score inside the training cases that they are given, on folds that keep groups
 together, and are the same bit for bit from the same seed.
@@ -96,7 +96,7 @@ BASELINES = (
             "``CategoricalNB``, whose log likelihoods are added, inside ``CalibratedClassifierCV`` "
             "(sigmoid, five folds, one calibrator for all of them). With ``--model binary``: the "
             "same cut at the median and ``BernoulliNB``. With ``--features cv`` its search for "
-            "the number of features does not know of groups. Missing cells are filled with the "
+            "the number of features ignores groups. Missing cells are filled with the "
             "median, or the most frequent value; features kept by design are ranked with the others"
         ),
         make=sigmoid_naive_bayes,
@@ -126,7 +126,7 @@ BASELINES = (
     ),
     Baseline(
         name=FREQUENCIES,
-        phrase="what anyone can do",
+        phrase="the class frequencies of the training cases",
         make=lambda _: DummyClassifier(strategy="prior"),
     ),
 )

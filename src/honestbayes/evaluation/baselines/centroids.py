@@ -1,4 +1,4 @@
-"""Nearest shrunken centroids, the shrinkage and one temperature tuned together by log score."""
+"""Nearest shrunken centroids, with shrinkage and temperature tuned by log score."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def shrunken_centroids(task: Task) -> InnerFolds:
 
 
 class ShrunkenCentroids(ClassifierMixin, BaseEstimator):
-    """scikit-learn's `NearestCentroid`, with probabilities that are fair to it.
+    """scikit-learn's `NearestCentroid`, with calibrated probabilities.
 
     Its discriminant scores are minus squared distances plus twice the log prior, which softmax
     takes for log probabilities (half of them would be), and hundreds of columns that depend on each

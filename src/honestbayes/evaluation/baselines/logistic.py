@@ -1,4 +1,4 @@
-"""Logistic regressions on all columns, multinomial, the penalty tuned by log score."""
+"""Multinomial logistic regressions on all columns, with the penalty tuned by log score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The task of a baseline, its columns as numbers, and the inner folds that tune it."""
+"""Task of a baseline: its columns as numbers, and the inner folds that tune it."""
 
 from __future__ import annotations
 

@@ -75,9 +75,9 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
     class_prior : array-like of shape (2,), optional
         Prevalences of the two classes where the model is used, in the order of ``classes_``.
     recalibrate : {"bayes", "slope"} or None, default="bayes"
-        How probabilities are recalibrated on held-out cases. "bayes": probabilities are averaged
-        over a slope on the evidence and an outlier rate (of cases that the features say nothing
-        about), both learned from held-out predictions inside `fit`. "slope": one factor on the
+        How probabilities are recalibrated on held-out cases. "bayes": they are averaged over a
+        slope on the evidence and an outlier rate (of cases for which the features are
+        uninformative), both learned from held-out predictions in `fit`. "slope": one factor on the
         evidence, plugged in.
     alpha_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma prior of alpha.
@@ -250,7 +250,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         return self._without_rows(fit, classes, settings, kept_columns_only=True)
 
     def fit_screening(self, screening: Screening) -> Self:
-        """Fit from counts alone, for example of a table that was counted in parts.
+        """Fit from counts alone, such as those of a table that was counted in parts.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
 
     def _refuse_covariates(self, method: str) -> None:
         if self.covariates is not None:
-            msg = f"{method} knows no covariates; set covariates=None, or use fit."
+            msg = f"{method} does not take covariates; set covariates=None, or use fit."
             raise ValueError(msg)
 
     def _settings(
@@ -374,7 +374,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         return self._fit.binarization
 
     def feature_table(self) -> FeatureTable:
-        """Return P(x=1) in each class, and the weight of evidence, of each kept feature."""
+        """Return P(x=1) in each class and the weight of evidence for each kept feature."""
         table: FeatureTable = super().feature_table()
         return table
 
@@ -395,7 +395,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         return Contributions(names, values, classes)
 
     def feature_path(self, X: Any, y: Any) -> FeaturePath:
-        """Return error and log score on (X, y) for the first 1, 2, ... of the kept features.
+        """Return the error and log score on (X, y) with the first 1, 2, ... kept features.
 
         With the learned prior, or with all counts conditioned on, the posterior is the same for
         every number of features, so one pass serves all. Otherwise the path is that of the model
@@ -411,7 +411,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         return model.feature_path(self._fit, ones, missing, is_class_1, prior)
 
     def leave_one_out(self, X: Any, y: Any, *, groups: Any = None) -> FloatArray:
-        """Return P(class 1) of each row from the model fitted without it, shape (n,).
+        """Return the leave-one-out P(class 1) of each row, shape (n,).
 
         Equal to `cross_val_predict` with `LeaveOneOut` (or `LeaveOneGroupOut`) of the model with
         ``recalibrate=None``: selection, cuts and prior are learned again each time, but from

@@ -135,11 +135,11 @@ def bernoulli_settings(
     auto: Correction = "selection" if published else "counts"
     prior, correction = prior_and_correction(params, "uniform", auto=auto, published=published)
     if prior == "learned" and quadrature == "paper":
-        msg = "quadrature='paper' goes with feature_prior='uniform'."
+        msg = "quadrature='paper' needs feature_prior='uniform'."
         raise ValueError(msg)
     if only_event and (correction == "counts" or prior == "learned"):
         msg = (
-            "fit_selected has no counts of the discarded features: use feature_prior='uniform' "
+            "fit_selected has no counts of the discarded features; use feature_prior='uniform' "
             "and correction='selection' or None."
         )
         raise ValueError(msg)
@@ -1433,12 +1433,12 @@ class FeatureTable(KeptTable):
         positive = self.classes[1]
         if not self._additive:
             return (
-                "Evidence is the effect of a one or a zero, taken by itself, on the log-odds of "
+                "Evidence is the effect of a 1 or a 0, on its own, on the log-odds of "
                 f"{positive}. It does not add up over features: features of one group of cases "
                 "share their evidence. “±” is the spread over draws."
             )
         return (
-            f"Evidence is what a one or a zero adds to the log-odds of {positive}, the slope "
+            f"Evidence is what a 1 or a 0 adds to the log-odds of {positive}, the slope "
             "included; “±” is a standard deviation."
         )
 

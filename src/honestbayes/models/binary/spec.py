@@ -23,7 +23,7 @@ SPECS = (
         candidates=(
             CandidateSpec(
                 name="binary",
-                title="naive Bayes on flags",
+                title="naive Bayes on binary features",
                 suits=lambda info: info.only("binary") and info.n_classes == 2,
                 params=lambda _: {"recalibrate": None},
                 quick=(50,),
@@ -32,7 +32,7 @@ SPECS = (
             ),
             CandidateSpec(
                 name="cut",
-                title="naive Bayes on measurements cut at the median",
+                title="naive Bayes on features cut at the median",
                 # With many samples the margins of cut columns take long, and little is gained.
                 suits=lambda info: (
                     info.only("real")
@@ -48,9 +48,9 @@ SPECS = (
         ),
         name="binary",
         order=1,
-        summary="numbers are cut at the median, and each level of a text column becomes a "
-        "yes-or-no feature",
-        description="every column becomes yes-or-no features",
+        summary="numbers are cut at the median, and each category of a text column becomes a "
+        "binary feature",
+        description="every column becomes binary features",
         input=InputSpec(coded=False, two_classes=True),
         uncorrected_params={"correction": None, "feature_prior": "uniform"},
     ),

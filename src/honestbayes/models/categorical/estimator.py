@@ -58,9 +58,9 @@ class SelectiveCategoricalNB(SelectiveClassifier):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"bayes", "slope"} or None, default="bayes"
-        How probabilities are recalibrated on held-out cases. "bayes": probabilities are averaged
-        over a slope on the evidence and an outlier rate (of cases that the features say nothing
-        about), both learned from held-out predictions inside `fit`. "slope": one factor on the
+        How probabilities are recalibrated on held-out cases. "bayes": they are averaged over a
+        slope on the evidence and an outlier rate (of cases for which the features are
+        uninformative), both learned from held-out predictions in `fit`. "slope": one factor on the
         evidence, plugged in.
     alpha_prior : tuple of float, default=(0.5, 5.0)
         Shape and rate of the inverse gamma prior of a common alpha.

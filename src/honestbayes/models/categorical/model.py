@@ -205,7 +205,7 @@ class CategoricalBlock:
             fits = np.all(table.sum(axis=1) <= np.array(class_counts))
             entries.check(fits, "counts", "are more than the cases")
             even = np.all(np.abs(np.exp(part).sum(axis=2) - 1) <= _SUMS_TO_1)
-            entries.check(even, "log_prob", "holds numbers that are no probability")
+            entries.check(even, "log_prob", "holds numbers that are not probabilities")
         return cls(
             posterior=posterior,
             tables=tuple(tables),
@@ -804,7 +804,7 @@ class CategoricalPart:
             cells = "1 cell is" if total == 1 else f"{total} cells are"
             shown = repr(value) if isinstance(value, str) else number_text(value)
             warnings.warn(
-                f"{cells} taken for missing: categories not seen in fit, such as {shown} in "
+                f"{cells} treated as missing: categories not seen in fit, such as {shown} in "
                 f"{describe(position)}.",
                 UserWarning,
                 stacklevel=5,
@@ -884,7 +884,7 @@ def _warn_of_identifiers(counts: CategoryCounts) -> None:
         more = f" (and {len(columns) - 1} more)" if len(columns) > 1 else ""
         warnings.warn(
             f"column {first if names is None else repr(names[first])}{more} has a different value "
-            "in each row, like an identifier: it says nothing about new rows; leave it out.",
+            "in each row, like an identifier, so it predicts nothing; leave it out.",
             UserWarning,
             stacklevel=6,
         )
@@ -952,15 +952,17 @@ class CategoricalFeatureTable(KeptTable):
             if len(self.classes) == 2
             else "the class that it favours most against the one that it favours least"
         )
-        surprising = "The correlation is that of a yes-or-no feature that would be as surprising."
+        surprising = "The correlation is that of a binary feature with the same p-value."
         if self._effects:
             return (
-                "How frequent each level is in each class of the training cases, and the effect of "
+                "How frequent each category is in each class of the training cases, and the "
+                "effect of "
                 f"that alone on the log-odds of {whose}. It does not add up over columns, and is "
                 f"not what the model adds: {self._effects}. {surprising}"
             )
         return (
-            "How frequent each level is in each class, according to the model, and what it adds to "
+            "How frequent each category is in each class, according to the model, and what it "
+            "adds to "
             f"the log-odds of {whose}, the slope included. {surprising}"
         )
 
@@ -969,7 +971,7 @@ class CategoricalFeatureTable(KeptTable):
         return replace(self, levels=tuple(map(texts, self.name, self.levels)))
 
     def shortened(self, most: int) -> Self:
-        """Return the table with the most informative categories, and the others as one."""
+        """Return the table with the most informative categories, the others merged."""
         pairs = [
             _strongest(*pair, most) for pair in zip(self.levels, self.probability, strict=True)
         ]

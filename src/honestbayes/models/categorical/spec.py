@@ -20,7 +20,7 @@ SPECS = (
         candidates=(
             CandidateSpec(
                 name="categorical",
-                title="naive Bayes on levels",
+                title="naive Bayes on categories",
                 suits=lambda info: (
                     info.only("binary", "categorical")
                     and info.in_memory

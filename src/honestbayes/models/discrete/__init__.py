@@ -1,1 +1,1 @@
-"""Plain naive Bayes for discrete features, and bins of real-valued ones."""
+"""Plain naive Bayes for discrete features and binned continuous ones."""

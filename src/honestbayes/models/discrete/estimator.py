@@ -1,4 +1,4 @@
-"""Naive Bayes for columns of any kind, from counts of categories and bins, without correction."""
+"""Plain naive Bayes for columns of any kind, by counts of categories and bins."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class WholeParameter(Parameter):
             if not (value is None and self.may_be_none):
                 whole_number({name: value}, name, self.least)
         except (ValueError, OverflowError):
-            entries.refuse(name, f"is not a whole number from {self.least} on")
+            entries.refuse(name, f"is not a whole number of {self.least} or more")
         return value
 
 
@@ -225,7 +225,7 @@ class LevelCounts:
         entries.check(np.all(classes > 0), "class_count", "is 0 for a class")
         with np.errstate(divide="ignore"):
             shares = np.log(classes / classes.sum())
-        entries.check(np.all(np.isfinite(shares)), "class_count", "is next to nothing for a class")
+        entries.check(np.all(np.isfinite(shares)), "class_count", "is too small for a class")
         off = np.abs(np.add.reduceat(slots, first) - classes) > _ROUNDING * classes
         entries.check(not np.any(off), "slots", "do not sum to the weight of each class")
         return cls(

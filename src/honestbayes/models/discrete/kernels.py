@@ -1,4 +1,4 @@
-"""Counts of levels, and sums of what they say, over all cells of a coded table."""
+"""Counts and log likelihoods of categories over all cells of a coded table."""
 
 from __future__ import annotations
 

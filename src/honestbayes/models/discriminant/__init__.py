@@ -1,1 +1,1 @@
-"""Real-valued features that move together: Gaussian classes with one shrunken covariance."""
+"""Correlated continuous features: Gaussian classes with one shrunken covariance."""

@@ -49,8 +49,10 @@ SPECS = (
         name="discriminant",
         title="discriminant",
         order=6,
-        summary="numbers and flags that move together, by one covariance of all classes; quick",
-        description="numbers and flags that move together, by one covariance of all classes",
+        summary="correlated continuous and binary features, with one covariance for all classes; "
+        "fast",
+        description="correlated continuous and binary features, with one covariance for all "
+        "classes",
         input=InputSpec(kinds=("binary", "real")),
         dependence="a covariance matrix",
         uncorrected_params={"feature_prior": "flat"},

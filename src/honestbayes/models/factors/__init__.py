@@ -1,1 +1,1 @@
-"""Real-valued features that move together: latent factors, for classes or a response."""
+"""Correlated continuous features: latent factors, for classes or a response."""

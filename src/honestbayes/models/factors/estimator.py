@@ -1,4 +1,4 @@
-"""Factor models for real-valued features that move together: a classifier and a regressor."""
+"""Factor models for correlated continuous features: a classifier and a regressor."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ POSTERIOR = ("loadings", "location", "variance", "signal_ratio")
 
 
 class FactorEstimator(SampledEstimator):
-    """Base of estimators whose features move together: their chains and draws.
+    """Base of the factor models: chains and draws.
 
     In ``draws_`` features are in units of their own standard deviation, around their mean.
     """
@@ -94,7 +94,7 @@ class FactorEstimator(SampledEstimator):
 
 
 class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
-    """Classifier for real-valued features that move together, selected by correlation.
+    """Factor model for classification, on features selected by correlation.
 
     Naive Bayes counts what two features share twice. Here features load on a few latent factors
     that all cases have: feature j of case i in class c is
@@ -130,10 +130,10 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
     factor_shifts : bool, default=True
         Whether classes may differ in the factors themselves. False: delta_c is 0.
     correction : {"auto", "counts", "selection"} or None, default="auto"
-        What the model is conditioned on. "counts": what all features say of the distribution of
-        ratios. "selection": the event that they were discarded, given factors and ratios; a learned
-        distribution of ratios uses all features here too (see Notes). None: nothing; ratios are
-        learned from the kept features only. "auto": selection.
+        Use of the discarded features. "counts": the distribution of ratios is learned from all
+        features. "selection": the model conditions on their being discarded, given factors
+        and ratios; a learned distribution of ratios uses all features here too (see Notes).
+        None: nothing; ratios are learned from the kept features only. "auto": selection.
     always_keep : list of names or indices, or mask, optional
         Features kept by design, without ranking.
     covariates : list of names or indices, or mask, optional
@@ -191,9 +191,9 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
 
     Notes
     -----
-    A learned distribution of ratios uses the discarded features, and so does the event. They say
-    different things: the first how strong features are, given which the second says how far the
-    factors' scores go along with the classes (if they did, more features would have been kept).
+    A learned distribution of ratios uses the discarded features, and so does the event. They hold
+    different information: the first on the strength of features, the second, given that, on the
+    correlation of the factors' scores with the classes (more would have kept more features).
     Given the true distribution of ratios nothing is counted twice. But it is learned by a model
     without factors, which takes chance correlation of factors and classes for signal, and that
     evidence is then met again in the event. The heavy-tailed prior with the event has no such
@@ -331,9 +331,9 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
     # --------------------------------------------------------------- explanation
 
     def feature_table(self) -> FactorFeatureTable:
-        """Return what each kept feature says by itself, and how far it moves with the others.
+        """Return the effect of each kept feature alone, and its variance shared with the others.
 
-        The evidence of features that move together does not add up.
+        The evidence of correlated features does not add up.
         """
         table: FactorFeatureTable = super().feature_table()
         return table
@@ -360,7 +360,7 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
 
 
 class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, SavedEstimator):
-    """Regression on real-valued features that move together, selected by correlation.
+    """Factor model for regression, on features selected by correlation.
 
     Features and the response y load on a few latent factors that all cases have:
 
@@ -372,7 +372,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
     which all share and which is exponential with mean 1: units do not matter.
 
     Features with the largest absolute correlation with y are kept. Among thousands some are
-    correlated by luck, and a model that knows only these takes the luck for a factor. The posterior
+    correlated by chance, and a model of these alone mistakes chance for a factor. The posterior
     is sampled by Markov chains, conditioned on the event that the other features were discarded:
     its probability given the factors' scores and y is one of a quadratic form.
 

@@ -502,7 +502,7 @@ def check_chains_and_factors(params: Mapping[str, Any]) -> None:
 
 
 def classifier_settings(params: Mapping[str, Any], always_keep: BoolArray) -> FactorSettings:
-    """Turn the classifier's parameters into settings, or say what is wrong with them."""
+    """Validate the classifier's parameters, and return them as settings."""
     check_chains_and_factors(params)
     if not isinstance(params["factor_shifts"], bool | np.bool_):
         msg = f"factor_shifts={params['factor_shifts']!r} is neither True nor False."
@@ -521,7 +521,7 @@ def classifier_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Fa
 
 
 def regressor_settings(params: Mapping[str, Any], always_keep: BoolArray) -> FactorSettings:
-    """Turn the regressor's parameters into settings, or say what is wrong with them."""
+    """Validate the regressor's parameters, and return them as settings."""
     check_chains_and_factors(params)
     if params["correction"] not in ("auto", "selection", None):
         msg = f"correction={params['correction']!r} is not one of 'auto', 'selection', None."
@@ -539,7 +539,10 @@ def _settings(
 ) -> FactorSettings:
     """Add how many features to keep, or the bound; refuse what other estimators offer."""
     if params["n_features_to_select"] == "cv":
-        msg = "n_features_to_select='cv' is not offered here: give a number, 'all' or None."
+        msg = (
+            "n_features_to_select='cv' is not available for this model; give a number, 'all' or "
+            "None."
+        )
         raise ValueError(msg)
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
     return FactorSettings(
@@ -772,7 +775,8 @@ class FactorFeatureTable(MeasurementTable):
         return (
             f"Centre: where the values of a class lie, shrunk towards the other {others}. Spread: "
             "a typical deviation within a class. “Shared” is how much of the variance within a "
-            "class the factors explain: how far the feature moves together with the others. What "
+            "class the factors explain: how strongly the feature is correlated with the others. "
+            "What "
             "features share is counted once, so the effects of single features do not add up."
         )
 
@@ -823,7 +827,7 @@ class Factors:
     log_score: tuple[float, ...]
 
     def __str__(self) -> str:
-        """Return the number of factors in words.
+        """Return the number of factors as text.
 
         >>> str(Factors(1, (), ())), str(Factors(0, (), ()))
         ('1 factor', 'no factors')
@@ -834,7 +838,7 @@ class Factors:
 
 
 def factors(n_factors: int, choice: FactorChoice | None) -> Factors:
-    """Say how many factors there are, and among which numbers theirs was chosen."""
+    """Describe the number of factors and the numbers that were tried."""
     if choice is None:
         return Factors(n_factors, (), ())
     tried = tuple(choice.n_factors.tolist())

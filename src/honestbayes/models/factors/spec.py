@@ -37,8 +37,8 @@ SPECS = (
         name="factors",
         title="factor model",
         order=3,
-        summary="numbers that move together, by a few latent factors; slower",
-        description="numbers that move together, by a few latent factors",
+        summary="correlated continuous features, with a few latent factors; slower",
+        description="correlated continuous features, with a few latent factors",
         input=InputSpec(kinds=("binary", "real"), needs_real=True),
         # In folds, sampling error of the held-out cases exceeds that of short chains; the final
         # chains have the estimator's defaults.

@@ -1,1 +1,1 @@
-"""A forest of decision trees, which sees what is not linear in the columns."""
+"""Decision trees: a forest and boosted trees."""

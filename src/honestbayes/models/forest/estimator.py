@@ -1,4 +1,4 @@
-"""Decision trees: grown by scikit-learn, kept as arrays, predicted by a compiled loop.
+"""Decision trees: grown by scikit-learn, stored as arrays, predicted by a compiled loop.
 
 A forest. The class shares of a leaf are those of the training cases in it, and a forest's are the
 average over trees (Breiman 2001; Geurts, Ernst and Wehenkel 2006). With p(c | x) the forest's share
@@ -110,7 +110,7 @@ class Trees:
         """Refuse nodes that are not trees, or that compare columns that are not there."""
         first, n_nodes = self.first, self.right.size
         good = first.size > 0 and first[0] == 0 and np.all(np.diff(first) > 0)
-        check(good and first[-1] < n_nodes, "first", "are no roots")
+        check(good and first[-1] < n_nodes, "first", "are not roots")
         size = np.diff(np.append(first, n_nodes))
         end = np.repeat(np.append(first, n_nodes)[1:], size)
         inner = np.flatnonzero(self.right)
@@ -354,7 +354,7 @@ def boosted_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Boost
     """Turn the constructor's parameters into settings; raise an error where they are wrong."""
     rate = params["learning_rate"]
     if not (is_number(rate) and 0 < rate <= 1):
-        msg = f"learning_rate={rate!r} is not a number above 0, of 1 at most."
+        msg = f"learning_rate={rate!r} is not a number above 0 and at most 1."
         raise ValueError(msg)
     return BoostedSettings(
         **numeric_choices(params, always_keep, may_rank=True),
@@ -548,7 +548,7 @@ class ForestFeatureTable(KeptTable):
         squares between them.
     importance : ndarray of shape (k,)
         Share of the decrease in Gini impurity by splits of this feature. It is that of training
-        cases: features that are of no use have some, the more the more features there are.
+        cases: uninformative features have some, the more the more features there are.
     centre : ndarray of shape (C, k)
         Mean of the column in each class.
     spread : ndarray of shape (k,)
@@ -580,7 +580,8 @@ class ForestFeatureTable(KeptTable):
     def _page_note(self) -> str:
         return (
             "Centre: the mean of a class. Spread: a typical deviation within a class. Importance: "
-            "share of what all splits gain in the training cases, which features of no use have "
+            "share of what all splits gain in the training cases, which uninformative features "
+            "have "
             "too."
         )
 

@@ -74,7 +74,7 @@ SPECS = (
         candidates=(
             CandidateSpec(
                 name="forest",
-                title="trees, which see what is not linear",
+                title="trees, which capture nonlinear effects",
                 suits=_suits,
                 params=_params,
                 quick=(_COLUMNS,),
@@ -86,7 +86,7 @@ SPECS = (
         ),
         title="forest",
         input=InputSpec(kinds=("binary", "real")),
-        dependence="trees, which compare several columns",
+        dependence="trees, which split on several columns",
         generative=False,
         # It cannot condition on what was discarded: recalibration sees to the luck of selection.
         uncorrected_params=None,
@@ -98,7 +98,7 @@ SPECS = (
         candidates=(
             CandidateSpec(
                 name="boosting",
-                title="boosted trees, which see interactions and thresholds",
+                title="boosted trees, which capture interactions and thresholds",
                 suits=_suits_boosting,
                 params=lambda info: {
                     "recalibrate": None,
@@ -113,7 +113,7 @@ SPECS = (
         ),
         title="boosted trees",
         input=InputSpec(kinds=("binary", "real")),
-        dependence="trees, which compare several columns",
+        dependence="trees, which split on several columns",
         generative=False,
         uncorrected_params=None,
         citation="Friedman (Annals of Statistics 29, 2001, 1189–1232)",

@@ -1,1 +1,1 @@
-"""Categorical features or states of sequences with interactions of any order."""
+"""Categorical features or states of sequences, with interactions of any order."""

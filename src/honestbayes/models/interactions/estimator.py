@@ -1,4 +1,4 @@
-"""Models with interactions of any order: a classifier, one of sequences, and a regressor."""
+"""Models with interactions of any order: a classifier, a sequence classifier and a regressor."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ class InteractionClassifier(SampledClassifier):
     """Bayesian logistic model of categorical features with their interactions.
 
     Every pattern of up to ``order`` cells that a case can have ("outlook=sunny & humidity=high")
-    has a coefficient. Patterns that the same training cases have cannot be told apart by them, so
+    has a coefficient. Patterns that occur in the same training cases cannot be distinguished, so
     the sum of their coefficients is sampled as one parameter, without any approximation; for a case
-    that has some of these patterns and not others the sum is split again.
+    with only some of these patterns the sum is split again.
 
     Parameters
     ----------
@@ -164,10 +164,10 @@ class InteractionClassifier(SampledClassifier):
     The model has no distribution of features, so it cannot condition on columns that were
     discarded: with ``n_features_to_select`` recalibration takes the place of the correction.
 
-    The model says how the class depends on the features, not how features are distributed. So the
+    The model has no distribution of the features. So the
     values of missing cells at prediction come from training rows: P(class | x) is averaged over
     them, weighted by how well they agree with the observed cells. A row without any cell gets the
-    class frequencies. Levels that `fit` has not seen are taken for missing, with a warning.
+    class frequencies. Categories that `fit` has not seen are treated as missing, with a warning.
 
     References
     ----------
@@ -382,7 +382,7 @@ class InteractionClassifier(SampledClassifier):
     # --------------------------------------------------------------- explanation
 
     def interactions(self, most: int = 20) -> Interactions:
-        """Return the patterns whose coefficients are the largest, by posterior median.
+        """Return the patterns with the largest coefficients, by posterior median.
 
         Parameters
         ----------
@@ -395,7 +395,7 @@ class InteractionClassifier(SampledClassifier):
         return coefficients(part.fit, *described(part, *self._names_and_classes()), most)
 
     def split_interaction(self, rank: int = 0) -> SplitInteraction:
-        """Return the coefficients of all patterns that the same training cases have.
+        """Return the coefficients of all patterns that occur in the same training cases.
 
         Training cases determine only their sum, which `interactions` shows. The prior divides it.
 
@@ -418,7 +418,7 @@ class InteractionClassifier(SampledClassifier):
         record = record.renamed(str, labels)
         most = "one column" if record.order == 1 else f"up to {record.order} columns"
         chosen = ", chosen on held-out training cases" if self.order == "cv" else ""
-        missing = "a level of their own" if self.missing == "level" else "refused"
+        missing = "a separate category" if self.missing == "level" else "refused"
         return (
             ReportSection(
                 name="interactions",
@@ -430,8 +430,8 @@ class InteractionClassifier(SampledClassifier):
                 settings=(("order", f"{record.order}{chosen}"), ("missing cells", missing)),
                 limits=(
                     (
-                        f"The model looks at patterns of {most}: signal that only more columns "
-                        "together show is not seen."
+                        f"The model uses patterns of {most}, so it misses signal in "
+                        "combinations of more columns."
                     ),
                 ),
             ),
@@ -453,7 +453,7 @@ def _of_order(part: InteractionTraining, order: int) -> InteractionTraining:
 
 
 def windows(sequence: Any, order: int) -> tuple[AnyArray, AnyArray]:
-    """Cut a sequence into windows: so many states, and the one that follows.
+    """Cut a sequence into windows of states and the state that follows each.
 
     Parameters
     ----------
@@ -492,13 +492,13 @@ def _states(sequence: Any) -> AnyArray:
     """Return states as an array of one dimension."""
     states = np.asarray(sequence)
     if states.ndim != 1:
-        msg = f"a sequence has one dimension, not {states.ndim}."
+        msg = f"sequence must have one dimension, not {states.ndim}."
         raise ValueError(msg)
     return states
 
 
 class SequenceClassifier(InteractionClassifier):
-    """The next state of a discrete sequence: a Bayesian logistic model of the states before.
+    """Bayesian logistic model of the next state of a discrete sequence, given the states before.
 
     Every suffix of up to ``order`` states has a coefficient for each next state: the last state,
     the last two, and so on. Suffixes that the same training windows have share a parameter, so that
@@ -859,7 +859,7 @@ class InteractionRegressor(RegressorMixin, SampledEstimator, SavedEstimator):
         return [f"x{j}" for j in range(self.n_features_in_)] if names is None else names
 
     def interactions(self, most: int = 20) -> Interactions:
-        """Return the patterns whose coefficients are the largest, by posterior median.
+        """Return the patterns with the largest coefficients, by posterior median.
 
         Parameters
         ----------
@@ -870,7 +870,7 @@ class InteractionRegressor(RegressorMixin, SampledEstimator, SavedEstimator):
         return coefficients(self._model.fit, *self._described(), most, unit=self._model.scale)
 
     def split_interaction(self, rank: int = 0) -> SplitInteraction:
-        """Return the coefficients of all patterns that the same training cases have.
+        """Return the coefficients of all patterns that occur in the same training cases.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Search for the groups of patterns that the same training cases have.
+"""Search for groups of patterns that occur in the same training cases.
 
 A pattern fixes the values of some columns. Two patterns that the same training cases have share a
 parameter, the sum of their coefficients (thesis, section 3.5.1). The search goes through sets of

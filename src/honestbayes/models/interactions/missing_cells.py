@@ -1,4 +1,4 @@
-"""Missing cells of new cases, taken from the training rows that resemble them.
+"""Missing cells of new cases, filled in from similar training rows.
 
 The model is one of the class given the features, so the distribution of missing cells comes from
 the training rows. A row x has the density (a kernel estimate: Aitchison and Aitken 1976, Biometrika

@@ -154,7 +154,7 @@ class InteractionSettings(SelectionSettings):
 
 
 def interaction_settings(params: Mapping[str, Any], always_keep: BoolArray) -> InteractionSettings:
-    """Turn the constructor's parameters into settings, or say what is wrong with them."""
+    """Validate the constructor's parameters, and return them as settings."""
     given = {"n_features_to_select": "all", "threshold": None, **params}
     n_features, threshold = selection_rule(given, int(np.sum(~always_keep)))
     if params["coefficient_prior"] not in INTERCEPT_WIDTHS:
@@ -199,7 +199,7 @@ def _own_widths(given: Mapping[Any, Any], order: int) -> tuple[tuple[int, float,
     result = []
     for key, value in given.items():
         if isinstance(key, bool) or not isinstance(key, int | np.integer) or not 0 <= key <= order:
-            msg = f"width_prior has the key {key!r}, which is no order from 0 to {order}."
+            msg = f"width_prior has the key {key!r}, which is not an order from 0 to {order}."
             raise ValueError(msg)
         is_fixed = isinstance(value, Real) and not isinstance(value, bool)
         one = {"width_prior": (1.0, value) if is_fixed else value}
@@ -233,13 +233,13 @@ class WidthPriorField(Parameter):
         """Return the pair or the mapping; the estimator checks its values."""
         del known
         value = entries.value(name)
-        entries.check(isinstance(value, list), name, "is no list")
+        entries.check(isinstance(value, list), name, "is not a list")
         if value and not isinstance(value[0], list):
             return tuple(value)
         good = all(
             isinstance(entry, list) and len(entry) == 2 and type(entry[0]) is int for entry in value
         )
-        entries.check(good, name, "has an entry that is no order with its prior")
+        entries.check(good, name, "has an entry that is not an order with its prior")
         return {o: tuple(prior) if isinstance(prior, list) else prior for o, prior in value}
 
 
@@ -621,7 +621,7 @@ def make_problem(
             by_slices = settings.is_cauchy and not settings.noise_prior[0] and not is_nested
             way = SLICES if by_slices else fastest_way(n, n_groups, is_nested=is_nested)
         elif not is_nested:
-            msg = "groups overlap, so they are no tree."
+            msg = "groups overlap, so they do not form a tree."
             raise ValueError(msg)
     agree = np.zeros((0, 0), dtype=np.uint16)
     if way == ROWS and not settings.is_cauchy:
@@ -1075,7 +1075,7 @@ class Interactions(Tabular):
         cells = "one cell" if self.order == 1 else f"up to {self.order} cells"
         return (
             f"{self.n_patterns:,.0f} patterns of {cells} (the empty one included), "
-            f"{self.n_groups:,} of them told apart by the training cases"
+            f"{self.n_groups:,} of them distinguished by the training cases"
         )
 
     def with_cells(self, rename: Callable[[str, str], tuple[str, str]]) -> Interactions:
@@ -1286,13 +1286,14 @@ def split_coefficients(
 
     of, group, median = _largest(fit, rank + 1)
     if not 0 <= rank < group.size:
-        msg = f"rank={rank} is not a row of interactions(), which are counted from 0 on."
+        msg = f"rank={rank} is not a row of interactions(), counted from 0."
         raise ValueError(msg)
     k, g = int(of[rank]), int(group[rank])
     counts = fit.groups.counts[g]
     if counts.sum() > MOST_SPLIT:
         msg = (
-            f"the same training cases have {counts.sum():,.0f} patterns; at most {MOST_SPLIT:,} "
+            f"the same training cases have {counts.sum():,.0f} patterns, but at most "
+            f"{MOST_SPLIT:,} "
             "coefficients are listed. A lower order gives fewer."
         )
         raise TooManyPatternsError(msg)
@@ -1359,7 +1360,7 @@ def _states(cells: _Cells) -> str:
 def feature_table(
     part: InteractionPart, names: tuple[str, ...], classes: tuple[str, ...], slope: float
 ) -> CategoricalFeatureTable:
-    """Summarise what each column says by itself: how often each level occurs in each class."""
+    """Summarise each column alone: the frequency of each category in each class."""
     most = part.codes.n_levels
     ends = np.cumsum(most)
     tables = [part.counts[:, end - size : end] for size, end in zip(most, ends, strict=True)]

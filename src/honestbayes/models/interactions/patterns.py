@@ -1,4 +1,4 @@
-"""Patterns of a table or of sequences, in groups that the same training cases have.
+"""Patterns of a table or of sequences, grouped by the training cases that have them.
 
 Cases are different rows of codes. A pattern that no training case has belongs to no group; its
 coefficient has its prior.
@@ -25,7 +25,7 @@ Cell = tuple[int, int]
 
 
 class TooManyPatternsError(ValueError):
-    """There are more groups of patterns than memory should be given to."""
+    """There are too many groups of patterns for memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +336,7 @@ class SinglePatterns:
         """List the patterns of groups."""
         total = float(groups.counts.sum())
         if total > 1_000_000:
-            msg = f"there are {total:,.0f} patterns; without compression a million is the most."
+            msg = f"there are {total:,.0f} patterns, but at most a million without compression."
             raise TooManyPatternsError(msg)
         number_of: dict[tuple[Cell, ...], int] = {}
         parts, sizes, orders = [], [0], []

@@ -1,4 +1,4 @@
-"""Linear predictors of new cases: sums of coefficients of groups, some of them split.
+"""Linear predictors of new cases: sums of the coefficients of groups of patterns.
 
 A new case may have some patterns of a group and not others. What it has of the group's sum is drawn
 given the sum (equations 3.25 to 3.27); coefficients of patterns that no training case has are drawn

@@ -59,9 +59,9 @@ SPECS = (
         name="interactions",
         title="model with interactions",
         order=4,
-        summary="what only several columns together tell; measurements are cut into bins; all "
+        summary="interactions of categorical features; continuous columns are binned; all "
         "columns are kept; slower",
-        description="what several columns together tell, measurements in bins",
+        description="interactions of categorical features, with binned continuous columns",
         input=InputSpec(bins_real=True, complete=True),
         # In folds, sampling error of the held-out cases exceeds that of short chains; the final
         # chains have the estimator's defaults.

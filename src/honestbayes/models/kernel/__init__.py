@@ -1,1 +1,1 @@
-"""A Gaussian kernel, which sees what is smooth but not linear in the columns."""
+"""A Gaussian kernel, for smooth nonlinear effects."""

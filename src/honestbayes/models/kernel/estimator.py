@@ -1,4 +1,4 @@
-"""Least-squares classification with a Gaussian kernel, which sees what is smooth but not linear.
+"""Least-squares classification with a Gaussian kernel, for smooth nonlinear effects.
 
 The 0/1 indicator of class c is regressed on the k standardised columns,
 
@@ -149,7 +149,7 @@ class KernelFit:
 
     def check(self, check: Check) -> None:
         """Refuse shares that are not those of classes."""
-        check(abs(self.share.sum() - 1) < 1e-6 and self.share.min() > 0, "share", "is no share")
+        check(abs(self.share.sum() - 1) < 1e-6 and self.share.min() > 0, "share", "is not a share")
 
     @classmethod
     def of(

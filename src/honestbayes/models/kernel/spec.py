@@ -23,7 +23,7 @@ SPECS = (
         candidates=(
             CandidateSpec(
                 name="kernel",
-                title="a Gaussian kernel: smooth functions of the columns",
+                title="a Gaussian kernel, for smooth functions of the columns",
                 suits=lambda info: info.n_cases <= _MOST_CASES,
                 params=lambda info: {
                     "recalibrate": None,

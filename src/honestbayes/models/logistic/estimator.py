@@ -929,9 +929,9 @@ class SelectiveLogistic(SelectiveClassifier):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"bayes", "slope"} or None, default="bayes"
-        How probabilities are recalibrated on held-out cases. "bayes": probabilities are averaged
-        over a slope on the evidence and an outlier rate (of cases that the features say nothing
-        about), both learned from held-out predictions inside `fit`. "slope": one factor on the
+        How probabilities are recalibrated on held-out cases. "bayes": they are averaged over a
+        slope on the evidence and an outlier rate (of cases for which the features are
+        uninformative), both learned from held-out predictions in `fit`. "slope": one factor on the
         evidence, plugged in. None: the regression's own probabilities.
     normal_scores : bool or "ranking", default=False
         Whether each column becomes the normal quantiles of its ranks among the training rows.

@@ -48,11 +48,11 @@ SPECS = (
         name="logistic",
         title="logistic regression",
         order=6,
-        summary="numbers and flags, by Bayesian logistic regression, which knows that columns "
-        "repeat each other",
-        description="numbers and flags, by Bayesian logistic regression",
+        summary="Bayesian logistic regression on continuous and binary features, which may "
+        "be correlated",
+        description="Bayesian logistic regression on continuous and binary features",
         input=InputSpec(kinds=("binary", "real")),
-        dependence="coefficients that share what columns have in common",
+        dependence="joint coefficients",
         generative=False,
         # It cannot condition on what was discarded: recalibration sees to the luck of selection.
         uncorrected_params=None,

@@ -145,7 +145,7 @@ class KindsOfParts(Field):
 
 
 class SelectiveMixedNB(SelectiveClassifier):
-    """Naive Bayes for binary, categorical and continuous columns at once.
+    """Naive Bayes for tables of binary, categorical and continuous columns.
 
     Columns of each kind are ranked among themselves and corrected as by the estimator of that kind
     (`SelectiveBernoulliNB`, `SelectiveCategoricalNB`, `SelectiveGaussianNB`); given the class the
@@ -180,9 +180,9 @@ class SelectiveMixedNB(SelectiveClassifier):
     class_prior : array-like of shape (n_classes,), optional
         Prevalences where the model is used, in the order of ``classes_``.
     recalibrate : {"bayes", "slope"} or None, default="bayes"
-        How probabilities are recalibrated on held-out cases. "bayes": probabilities are averaged
-        over a slope on the evidence and an outlier rate (of cases that the features say nothing
-        about), both learned from held-out predictions inside `fit`. "slope": one factor on the
+        How probabilities are recalibrated on held-out cases. "bayes": they are averaged over a
+        slope on the evidence and an outlier rate (of cases for which the features are
+        uninformative), both learned from held-out predictions in `fit`. "slope": one factor on the
         evidence, plugged in.
     random_state : int, RandomState or None, default=None
         Breaks ties between features of equal strength.
@@ -367,7 +367,7 @@ class SelectiveMixedNB(SelectiveClassifier):
         if isinstance(number, Mapping):
             number = number.get(kind)
             if number == "cv":
-                msg = "n_features_to_select='cv' is for all kinds at once, not for one of them."
+                msg = "n_features_to_select='cv' is for all kinds together, not for one of them."
                 raise ValueError(msg)
         if is_number(number) and number >= 0 and number == int(number):
             return min(int(number), n_candidates)
@@ -435,7 +435,7 @@ class SelectiveMixedNB(SelectiveClassifier):
 
     @property
     def correction_(self) -> str | None:
-        """What "auto" became, as in the estimators of one kind."""
+        """The resolved value of "auto", as in the estimators of one kind."""
         return "counts" if self.correction == "auto" else self.correction
 
     def feature_table(self) -> MixedFeatureTable:

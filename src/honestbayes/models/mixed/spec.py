@@ -36,8 +36,8 @@ SPECS = (
         ),
         name="mixed",
         order=0,
-        summary="numbers stay numbers, text columns are categories",
-        description="binary, categorical and real-valued columns, each as it is",
+        summary="continuous, categorical and binary columns, each in its own naive Bayes model",
+        description="continuous, categorical and binary columns, each in its own naive Bayes model",
         input=InputSpec(by_kind=True),
     ),
 )

@@ -44,7 +44,7 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
 
     A hidden grouping of the cases, not the class itself, explains the features: in each of two
     components every feature, and the class, has a probability of its own, and given the component
-    all are independent. Features of one component move together, so what they share is not counted
+    all are independent. Features of one component are correlated, so what they share is not counted
     as evidence many times over. Naive Bayes is the special case whose components are the classes.
 
     Parameters
@@ -254,7 +254,7 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
     # --------------------------------------------------------------- explanation
 
     def components(self) -> Components:
-        """Return what the two components are: their features, their classes and their cases."""
+        """Return a description of the two components: features, classes and cases."""
         names, classes = self._names_and_classes()
         return components(self.draws_, names, classes)
 
@@ -284,7 +284,7 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
         )
 
     def feature_table(self) -> FeatureTable:
-        """Return what each kept feature says by itself: P(x=1) in each class.
+        """Return P(x=1) in each class for each kept feature.
 
         The evidence of a feature alone; those of several do not add up, because features of one
         component share what they say.

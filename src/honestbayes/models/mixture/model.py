@@ -98,7 +98,7 @@ class MixtureChoices(SelectionSettings):
 
 
 def mixture_settings(params: Mapping[str, Any], always_keep: BoolArray) -> MixtureChoices:
-    """Turn the constructor's parameters into settings, or say what is wrong with them."""
+    """Validate the constructor's parameters, and return them as settings."""
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
     if params["correction"] not in ("auto", "selection", None):
         msg = f"correction={params['correction']!r} is not one of 'auto', 'selection', None."
@@ -498,7 +498,7 @@ class MixtureTraining(SampledTraining):
         if self.settings.model.correct and missing > MANY_MISSING:
             warnings.warn(
                 f"{missing:.0%} of the cells of discarded features are missing; the correction "
-                "takes these features for complete ones, and is weaker than it should be.",
+                "treats these features as complete, and is weaker than it should be.",
                 UserWarning,
                 stacklevel=4,
             )

@@ -33,8 +33,8 @@ SPECS = (
         name="mixture",
         title="mixture",
         order=2,
-        summary="such features, explained by two hidden groups of cases",
-        description="yes-or-no features, explained by two hidden groups of cases",
+        summary="binary features, explained by two hidden groups of cases",
+        description="binary features, explained by two hidden groups of cases",
         input=InputSpec(coded=False, two_classes=True),
         chains=ChainSpec(
             fold_params={**_SHORT_CHAINS},

@@ -1,1 +1,1 @@
-"""Bayesian network classifiers, drawn from their posterior distribution."""
+"""Bayesian network classifiers, averaged over sampled graphs."""

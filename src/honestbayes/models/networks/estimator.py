@@ -61,7 +61,7 @@ class AveragedNetworkClassifier(SampledClassifier):
         Prior of graphs. "arcs": a number of arcs is half as likely as one less, and all ways to
         choose as many of the possible ones share it; so the more columns there are, the stronger
         the first arcs have to be. ("arcs", factor): each arc multiplies the probability by a
-        factor. "uniform": all graphs alike; with many columns luck is then taken for signal.
+        factor. "uniform": equal for all graphs, which finds chance arcs between many columns.
         ("arcs", law): the number of arcs has another distribution, which the ways to choose them
         share: "uniform", ("poisson", mean), or a function of the number that is above 0 from 0 up
         to a largest number. ("features", law): the number of features in the class's Markov
@@ -69,12 +69,12 @@ class AveragedNetworkClassifier(SampledClassifier):
         ``space="classifiers"``.
     objective : {"marginal_likelihood", "conditional_likelihood", "accuracy", "brier"}, \
 default="marginal_likelihood"
-        Score of a graph (J of the paper). "marginal_likelihood" integrates the parameters out,
-        and so does not take luck for signal. The others look at how well the graph's tables
-        predict the class of the training rows, as in `SubsetSampler`: the sum of
+        Score of a graph (J of the paper). "marginal_likelihood" integrates the parameters out, so
+        it does not mistake chance for signal. The others score how well the graph's tables predict
+        the class of the training rows, as in `SubsetSampler`: the sum of
         log P(class | x), 1 - error rate, and 1 - half the mean squared error.
     held_out : int or splitter, optional
-        Number of folds, for scores that use rows: a row is then scored by tables that were counted
+        Number of folds, for scores of rows: a row is then scored by tables that were counted
         without its fold. ``LeaveOneOut()`` of scikit-learn costs no more than five folds.
     temperature : float, default=1.0
         The log score is divided by it. Of a share, such as the accuracy, the target is the share
@@ -366,7 +366,7 @@ default="marginal_likelihood"
         return edges_of(self._part, names, _CLASS, least)
 
     def blankets(self, most: int = 10) -> list[tuple[tuple[str, ...], float]]:
-        """Return the sets of features that graphs join to the class most often, and their shares.
+        """Return the most frequent Markov blankets of the class, and their shares.
 
         Parameters
         ----------
@@ -378,7 +378,7 @@ default="marginal_likelihood"
         return blankets_of(self._part, names, most)
 
     def graphs(self, most: int | None = None) -> Graphs:
-        """Return the distinct graphs that were drawn: the joint distribution of equation 1.
+        """Return the distinct sampled graphs: the joint distribution of equation 1.
 
         They are those that predictions are averaged over, from up to 1,000 draws that are evenly
         spread over all chains: of each its share, its score J, the features Y in the Markov blanket
@@ -402,15 +402,15 @@ default="marginal_likelihood"
         return (
             ReportSection(
                 name="network",
-                title="What depends on what",
+                title="Dependencies between columns",
                 record=record,
                 template="honestbayes.models.networks/section.jinja",
                 summary=f"{number:,} arc{'' if number == 1 else 's'} with a probability of 1% or "
                 "more",
                 limits=(
                     (
-                        "The graphs hold a few parents of each column only; signal that many "
-                        "columns together show is not seen."
+                        "Each column has only a few parents in the graphs, so the model misses "
+                        "signal in combinations of many columns."
                     ),
                 ),
                 picture=Graph(

@@ -215,7 +215,7 @@ class PriorField(Parameter):
         if not isinstance(value, tuple | list):
             return {name: value}, {}
         if callable(value[1]):
-            msg = f"{name} holds a function, which a file of plain data cannot hold."
+            msg = f"{name} holds a function, which cannot be saved in a file of plain data."
             raise ValueError(msg)
         of_what, law = value
         is_pair = isinstance(law, tuple | list)
@@ -230,7 +230,7 @@ class PriorField(Parameter):
         try:
             check_prior(value)
         except ValueError:
-            entries.refuse(name, "is no prior of graphs")
+            entries.refuse(name, "is not a prior of graphs")
         return value
 
 
@@ -472,12 +472,13 @@ class NetworkSettings(SelectionSettings):
 
 
 def network_settings(params: Mapping[str, Any], always_keep: BoolArray) -> NetworkSettings:
-    """Turn the constructor's parameters into settings, or say what is wrong with them."""
+    """Validate the constructor's parameters, and return them as settings."""
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
     max_features = whole_number(params, "max_features", 1)
     if max_features > MOST_FEATURES:
         msg = (
-            f"max_features={max_features} is more than {MOST_FEATURES}, the most that graphs hold."
+            f"max_features={max_features} is more than {MOST_FEATURES}, the largest number that "
+            "graphs can hold."
         )
         raise ValueError(msg)
     if params["table_prior"] not in SCORES:
@@ -488,7 +489,7 @@ def network_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Netwo
         raise ValueError(msg)
     size = params["equivalent_sample_size"]
     if not (is_number(size) and 1e-6 <= size <= 1e9):
-        msg = f"equivalent_sample_size={size!r} is not a number above 0."
+        msg = f"equivalent_sample_size={size!r} is not a positive number."
         raise ValueError(msg)
     check_prior(params["graph_prior"])
     _check_target(params)
@@ -1404,7 +1405,7 @@ def blankets_of(
 def feature_table(
     part: NetworkPart, names: tuple[str, ...], classes: tuple[str, ...], slope: float
 ) -> CategoricalFeatureTable:
-    """Summarise what each column says by itself: how often each level occurs in each class."""
+    """Summarise each column alone: the frequency of each category in each class."""
     cells, codes = part.fit.cells[:-1], part.fit.cells[-1]
     tables = []
     for column, size in zip(cells, part.codes.n_levels.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""What the kernels take: moves, scores, cases and the prior of graphs."""
+"""Arguments of the kernels: moves, scores, cases and the prior of graphs."""
 
 from __future__ import annotations
 

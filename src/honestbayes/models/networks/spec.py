@@ -37,9 +37,10 @@ SPECS = (
         name="networks",
         title="average over networks",
         order=5,
-        summary="columns that depend on each other, averaged over Bayesian networks; measurements "
-        "are cut into bins; of more than 30 columns those that tell most of the class; slower",
-        description="columns that depend on each other, measurements in bins, averaged over "
+        summary="dependent categorical features, averaged over Bayesian networks; continuous "
+        ""
+        "columns are binned; uses the 30 columns most associated with the class; slower",
+        description="dependent categorical features, with binned continuous columns, averaged over "
         "Bayesian networks",
         input=InputSpec(bins_real=True, complete=True),
         # In folds, sampling error of the held-out cases exceeds that of short chains; the final

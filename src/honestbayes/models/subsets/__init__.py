@@ -1,1 +1,1 @@
-"""Subsets of features, drawn from their posterior distribution."""
+"""Subsets of features, sampled from their posterior distribution."""

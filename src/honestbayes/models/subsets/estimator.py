@@ -38,7 +38,7 @@ class NoFunction(Parameter):
     def write(self, name: str, value: Any) -> Plain:
         """Return the name or the pair; refuse a function."""
         if callable(value):
-            msg = f"{name} is a function, which a file of plain data cannot hold."
+            msg = f"{name} is a function, which cannot be saved in a file of plain data."
             raise ValueError(msg)
         pair = isinstance(value, tuple | list)
         return {name: [plain_scalar(part) for part in value] if pair else value}, {}
@@ -52,7 +52,7 @@ class NoFunction(Parameter):
 
 
 class SubsetEstimator(SampledEstimator):
-    """Base of estimators that draw subsets of features."""
+    """Base of estimators that sample subsets of features."""
 
     draws_: SubsetDraws
     _remedy: ClassVar[str] = "raise n_draws or thin"
@@ -76,23 +76,21 @@ MOST_AVERAGED = 1000
 
 
 class AveragedNB(ClassifierMixin, SubsetEstimator, CodedTableMixin):
-    """Naive Bayes averaged over subsets of features, each as often as it is likely.
+    """Naive Bayes averaged over subsets of features, weighted by posterior probability.
 
-    Instead of one best subset, Markov chains draw subsets from their posterior distribution, and
-    a prediction is the mean over the draws. A feature that the data cannot decide about is inside
-    in some of them.
+    Instead of one best subset, Markov chains sample subsets from their posterior distribution, and
+    a prediction is the mean over the draws. A feature of uncertain value is in some of them.
 
     Parameters
     ----------
     objective : {"marginal_likelihood", "conditional_likelihood", "accuracy", "brier", \
 "bhattacharyya"}, default="marginal_likelihood"
-        Score of a subset. The first integrates parameters out and so does not take luck for
-        signal; the next three look at the training rows themselves, and with many features they
-        do.
+        Score of a subset. The first integrates parameters out, so it does not mistake chance for
+        signal; the next three score the training rows, and do so with many features.
     subset_prior : {"sizes", "subsets"}, ("poisson", mean) or callable, default="sizes"
-        Prior of subsets: every size as likely as any other, every subset, a Poisson distribution
-        of the size, or a function of it. With "sizes" a feature has to be the stronger the more
-        there are.
+        Prior of subsets: equal for all sizes, equal for all subsets, a Poisson distribution of the
+        size, or a function of it. With "sizes", the more features there are, the stronger a feature
+        must be.
     max_features : int, optional
         Size of the largest subset.
     proposal : {"two_step", "uniform"}, default="two_step"

@@ -1,4 +1,4 @@
-"""Markov chains over subsets: proposals, and walks by scores that are sums or that look at rows.
+"""Markov chains over subsets: proposals, and walks by additive or conditional scores.
 
 A subset is the first ``size`` places of a permutation of all features, so that a feature inside or
 outside is drawn in one step and moved by one exchange.

@@ -81,7 +81,7 @@ def log_prior_of_subsets(prior: Any, p: int, most: int) -> FloatArray:
 def _by_function(prior: Callable[[int], float], sizes: Any) -> FloatArray:
     values = np.array([float(prior(int(k))) for k in sizes])
     if not (np.all(np.isfinite(values)) and np.all(values >= 0) and np.any(values > 0)):
-        msg = "a prior that is a function must give finite numbers from 0 on, and not only 0."
+        msg = "a prior function must return finite numbers of 0 or more, not all of them 0."
         raise ValueError(msg)
     possible = np.flatnonzero(values)
     if np.any(np.diff(possible) > 1):
@@ -316,7 +316,7 @@ class SubsetKernel:
 
         def check(state: Known, _drawn: Known, check: Check) -> None:
             whole = np.all(np.sort(state["order"], axis=1) == np.arange(self.p))
-            check(bool(whole), "order", "is no permutation of the features")
+            check(bool(whole), "order", "is not a permutation of the features")
 
         return Form(
             state={
@@ -380,7 +380,7 @@ def _walk_function(
 
 def _check_value(value: float, kind: int) -> None:
     if not np.isfinite(value) or (kind != LOG and value < 0):
-        what = "a finite number" if kind == LOG else "a finite number from 0 on"
+        what = "a finite number" if kind == LOG else "a finite number of 0 or more"
         msg = f"the score of a subset is {value}, and not {what}."
         raise ValueError(msg)
 
@@ -606,7 +606,7 @@ class SubsetSettings:
 
 
 def subset_settings(params: Mapping[str, Any], p: int) -> SubsetSettings:
-    """Turn the constructor's parameters into settings, or say what is wrong with them."""
+    """Validate the constructor's parameters, and return them as settings."""
     objective = params["objective"]
     if not callable(objective) and (not isinstance(objective, str) or objective not in KINDS):
         *first, last = map(repr, KINDS)
@@ -617,7 +617,7 @@ def subset_settings(params: Mapping[str, Any], p: int) -> SubsetSettings:
         raise ValueError(msg)
     swap = params["swap"]
     if not (isinstance(swap, float | int | np.number) and 0 <= swap < 1):
-        msg = f"swap={swap!r} is not a share from 0 on and below 1."
+        msg = f"swap={swap!r} is not a share of at least 0 and below 1."
         raise ValueError(msg)
     most = p
     if params["max_features"] is not None:

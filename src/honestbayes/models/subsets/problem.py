@@ -1,4 +1,4 @@
-"""What the kernels take: numbers that stand for proposals and scores, priors, and cases."""
+"""Arguments of the kernels: proposals, scores, priors and cases."""
 
 from __future__ import annotations
 
