@@ -104,6 +104,25 @@ def test_the_last_sentence_names_what_the_advice_names(analysis, value, interval
     assert (L2 in verdict.advice) == (status != "usable")
 
 
+def test_a_kept_copy_of_the_class_comes_first_and_asks_for_care(analysis):
+    condition = "'code' determines the class and is kept on request"
+    verdict = decide(analysis.report, WORSE, calibration="calibrated", conditions=(condition,))
+    assert (verdict.status, verdict.reason) == ("with care", "depends on a kept column")
+    assert verdict.in_short[0] == f"{condition}."
+    assert decide(analysis.report, WORSE, calibration="no signal").status == "not usable"
+
+
+@pytest.mark.parametrize(("share", "says"), [(1.0, True), (0.95, True), (0.5, False)])
+def test_labels_that_are_no_better_than_a_guess_are_told_apart_from_probabilities(
+    analysis, share, says
+):
+    error = analysis.report.method(analysis.report.in_use).summary.actual_error.value
+    guess = other(FREQUENCIES, 0.3, (0.2, 0.4), actual_error=error / share)
+    verdict = decide(analysis.report, guess, calibration="calibrated")
+    text = " ".join(verdict.in_short)
+    assert ("its probabilities separate the classes (AUC 0.80)" in text) == says
+
+
 def test_class_frequencies_that_are_better_are_a_reason_not_to_use_it(analysis):
     one = other(FREQUENCIES, -0.1, (-0.2, -0.05))
     verdict = decide(analysis.report, one, calibration="calibrated")

@@ -140,6 +140,16 @@ def test_a_near_copy_of_the_class_stops_and_names_the_cells_that_differ() -> Non
     )
 
 
+@pytest.mark.parametrize("role", ["keep", "covariates"])
+def test_a_copy_of_the_class_that_is_kept_is_reported_as_a_condition(role: str) -> None:
+    frame = plain()
+    frame["code"] = np.where(frame["status"] == "well", 9, np.arange(len(frame)) % 4)
+    (finding,) = train(frame, **{role: ["code"]}).findings
+    assert (finding.rule, finding.stops) == ("copy of the class, kept", False)
+    assert "the results hold only if it is known before the class is" in finding.note()
+    assert train(frame, **{role: ["g1"]}, ignore=["code"]).findings == ()
+
+
 @pytest.mark.parametrize(("wrong", "stops"), [(2, True), (5, False), (12, False)])
 def test_a_strong_flag_stops_only_where_hardly_a_row_differs(wrong: int, stops: bool) -> None:
     frame = plain()

@@ -102,7 +102,10 @@ def _reliability(report: Report, name: str, proba: FloatArray, position: int) ->
     chosen = _some(p.size)
     for outcome, height in ((True, 1.05), (False, -0.05)):
         of_class = p[chosen][event[chosen] == outcome]
-        ax.plot(of_class, np.full(of_class.size, height), "|", color=_INK, ms=7, mew=0.7, alpha=0.6)
+        strength = min(0.6, max(0.08, 60 / p.size))  # many marks cover each other
+        ax.plot(
+            of_class, np.full(of_class.size, height), "|", c=_INK, ms=7, mew=0.7, alpha=strength
+        )
     ax.set_ylim(-0.08, 1.08)
     bins = zip(curve.predicted, curve.actual, curve.n.tolist(), curve.is_drawn, strict=True)
     points = ", ".join(

@@ -529,6 +529,7 @@ def render(report: Report) -> str:
         predicted_of=report.data.positive or "the most probable class",
         repeats=report.settings["n_repeats"],
         frequencies=FREQUENCIES,
+        infinity=math.inf,
         spec=_spec(report),
         one_set=report.settings["n_features"] not in (None, "all"),
         facts=[fact for section in report.sections for fact in section.facts],

@@ -35,6 +35,7 @@ Status = Literal["usable", "with care", "not usable", "cannot tell"]
 Reason = Literal[
     "",
     "doubtful table",
+    "depends on a kept column",
     "no signal",
     "too few cases for a signal",
     "class frequencies are better",
@@ -273,6 +274,8 @@ class Verdict:
         What may help.
     cautions : tuple of str
         What in the table may make the results worthless, one sentence each.
+    conditions : tuple of str
+        On what the results depend, because the user has kept a copy of the class.
     evidence : Evidence
         The numbers.
     """
@@ -286,6 +289,7 @@ class Verdict:
     better_number: BetterNumber | None
     suggestions: tuple[Suggestion, ...]
     cautions: tuple[str, ...]
+    conditions: tuple[str, ...]
     evidence: Evidence
 
     @property
@@ -400,6 +404,7 @@ def judge(
     compared: bool = True,
     average: str | None = None,
     doubts: tuple[str, ...] = (),
+    conditions: tuple[str, ...] = (),
 ) -> Verdict:
     """Decide about the model in use.
 
@@ -435,6 +440,8 @@ def judge(
         Title of the model in use, where it is an average of models.
     doubts : tuple of str
         What in the table may make the results worthless, one sentence each.
+    conditions : tuple of str
+        On what the results depend, because the user has kept a copy of the class.
     """
     has_slope = recalibrate and recalibrated is not None
     used = recalibrated if has_slope and recalibrated is not None else corrected
@@ -447,7 +454,7 @@ def judge(
     if calibration not in NO_SIGNAL:
         without_slope = None if has_slope or recalibrated is None else recalibrated.summary
         suggestions += _remedies(calibration, without_slope, mixture, dependence, measurements)
-    status, reason = _status(calibration, better, guess, summary, bool(doubts))
+    status, reason = _status(calibration, better, guess, summary, bool(doubts), bool(conditions))
     return Verdict(
         status=status,
         reason=reason,
@@ -458,6 +465,7 @@ def judge(
         better_number=_better_number(numbers),
         suggestions=tuple(suggestions),
         cautions=doubts,
+        conditions=conditions,
         evidence=Evidence(
             labels=labels,
             used=used,
@@ -650,6 +658,7 @@ def _status(
     guess: Other | None,
     used: Summary,
     doubtful: bool,
+    conditional: bool,
 ) -> tuple[Status, Reason]:
     """Decide whether the model can be used, by the first objection."""
     if doubtful:
@@ -660,6 +669,8 @@ def _status(
         return "cannot tell", "too few cases for a signal"
     if better is not None and better.method.name == FREQUENCIES:
         return "not usable", "class frequencies are better"
+    if conditional:
+        return "with care", "depends on a kept column"
     if better is not None:
         # The model still predicts: the advice names the method to prefer.
         clear = better.is_clear
@@ -690,7 +701,12 @@ def describe_in_short(verdict: Verdict) -> list[str]:
         ]
     if not verdict.has_signal:
         return [_short_errors(verdict.evidence), _short_no_signal(verdict)]
-    return [_short_errors(verdict.evidence), _short_calibration(verdict), _short_advice(verdict)]
+    return [
+        *(f"{text[0].upper()}{text[1:]}." for text in verdict.conditions[:MOST_CAUTIONS]),
+        _short_errors(verdict.evidence) + _short_ranking(verdict.evidence),
+        _short_calibration(verdict),
+        _short_advice(verdict),
+    ]
 
 
 def of_100(share: float) -> str:
@@ -717,6 +733,22 @@ def _short_errors(evidence: Evidence) -> str:
     most = "more" if len(evidence.labels) == 2 else "most"
     rate = of_100(evidence.guess_error)
     return f"{text}. Always predicting the {most} frequent class would misclassify {rate}."
+
+
+def _short_ranking(evidence: Evidence) -> str:
+    """Return that labels are no better than a guess although probabilities separate the classes.
+
+    Where a class is rare, hardly any case has it as its most probable class. The model may still
+    rank cases well.
+    """
+    summary, guess = evidence.used.summary, evidence.guess_error
+    gains = guess is None or summary.actual_error.value < guess - max(FEWER_ERRORS, guess / 10)
+    if gains or summary.auc.interval[0] <= CHANCE:
+        return ""
+    return (
+        f" So its most probable class is of little use, but its probabilities separate the classes "
+        f"(AUC {number(summary.auc.value)}): act on a threshold that suits the costs."
+    )
 
 
 def _short_no_signal(verdict: Verdict) -> str:

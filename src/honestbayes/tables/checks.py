@@ -678,6 +678,41 @@ def copy_in(column: ColumnValues) -> Iterator[Finding]:
     )
 
 
+KEPT_COPY = "copy of the class, kept"
+"""Name of the rule of copies of the class that the user keeps: results hold on one condition."""
+
+
+def kept_copies(
+    table: pa.Table,
+    columns: tuple[Column, ...],
+    y: IntArray,
+    n_classes: int,
+    keep: Collection[str],
+) -> Iterator[Finding]:
+    """Find copies of the class among the columns that the user keeps by design.
+
+    Parameters
+    ----------
+    table, columns, y
+        As in :func:`find_in_columns`.
+    n_classes : int
+        Number of classes.
+    keep : collection of str
+        Columns that the user keeps by design, or names as covariates.
+    """
+    kept = tuple(column for column in columns if column.name in keep)
+    for values_of in column_values(table, kept, y, n_classes, 1.0, set()):
+        for finding in copy_in(values_of):
+            yield Finding(
+                finding.column,
+                KEPT_COPY,
+                f"{finding.sentence} and is kept on request; the results hold only if it is known "
+                "before the class is",
+                (Remedy("ignore", finding.column, "if it is not"),),
+                stops=False,
+            )
+
+
 def _by_cluster(column: ColumnValues, n_clusters: int) -> IntArray | None:
     """Return the rows of each cluster of values by class; None where the clusters are not plain.
 
@@ -1283,7 +1318,7 @@ def _classes(column: ColumnValues, grouped: bool, labels: tuple[str, ...]) -> It
         yield from missing_by_class(column, labels)
 
 
-_ORDER = ("nearly a copy", "missing by class", "sentinels", "codes")
+_ORDER = (KEPT_COPY, "nearly a copy", "missing by class", "sentinels", "codes")
 
 
 def gathered(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -17,6 +17,7 @@ from honestbayes.tables.checks import (
     find_in_columns,
     find_in_rows,
     gathered,
+    kept_copies,
     ordinary_binary_columns,
 )
 from honestbayes.tables.columns import (
@@ -243,7 +244,8 @@ def read_training(
             keep_duplicates=keep_duplicates,
             locations=locations,
         )
-    doubts = gathered((*classes.findings, *doubts))
+    copies = kept_copies(candidates, columns, classes.codes, len(classes.labels), keep)
+    doubts = gathered((*classes.findings, *doubts, *copies))
     return TrainingTable(
         X=pd.DataFrame(values, columns=pd.Index(encoding.names, dtype=object), copy=False),
         kinds=_kinds(encoding, columns, values),
