@@ -48,7 +48,7 @@ def test_what_a_file_cannot_hold_is_refused_or_forgotten(tmp_path):
     by_function = ForwardProbabilitySelector(
         scoring=lambda y, p: float(np.mean((y - p[:, 1]) ** 2)), **few
     ).fit(ARRAY, THREE == 0)
-    with pytest.raises(ValueError, match="scoring is a function, which a file of plain data"):
+    with pytest.raises(ValueError, match="scoring is a function, which cannot be saved"):
         by_function.save(path)
     assert not path.exists()
     by_folds = ForwardProbabilitySelector(
