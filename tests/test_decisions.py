@@ -291,7 +291,7 @@ P = [[0.5, 0.5], [0.1, 0.9]]
         ),
         (lambda: profit_curve([0, 5], P, TWO, classes=[0, 1]), "y holds 5, which is not among"),
         (lambda: profit_curve([0, 1], P, TWO, sample_weight=[-1, 1]), "sample_weight must be 2"),
-        (lambda: profit_curve([0, 1], P, TWO).at(-1), "budget=-1 is not a number from 0 on"),
+        (lambda: profit_curve([0, 1], P, TWO).at(-1), "budget=-1 is not a number of 0 or more"),
         (lambda: profit_curve([0, 1], P, TWO).at(np.nan), "budget=nan is not a number"),
         (lambda: mailing_benefits([[1.0]], 1.0), "gift must be one finite number for each case"),
         (lambda: mailing_benefits(5.0, 1.0), "gift must be one finite number"),

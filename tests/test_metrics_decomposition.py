@@ -240,7 +240,7 @@ def test_a_planted_mistake_is_noticed(bug):
         ({"sample_weight": [1, 2]}, "give one number for each of the 4 cases"),
         ({"sample_weight": [1, 2, -1, 1]}, "must be finite numbers of 0 or more"),
         ({"sample_weight": [0, 0, 0, 0]}, "not all of them 0"),
-        ({"sample_weight": [1, np.inf, 1, 1]}, "give finite numbers"),
+        ({"sample_weight": [1, np.inf, 1, 1]}, "must be finite numbers"),
     ],
 )
 def test_what_cannot_be_decomposed_is_refused(settings, message):

@@ -257,7 +257,10 @@ def test_every_display_renders_to_a_picture_that_is_not_blank(predictions, tmp_p
         (lambda: ReliabilityDisplay.from_predictions([0, 1], {"a": [0, 1]}, name="b"), "name is"),
         (lambda: FeaturePathDisplay.from_path(path(), ax=[None]), "ax holds 1 axes"),
         (lambda: ProfitDisplay({}), "mapping is empty"),
-        (lambda: SelectionPathDisplay.from_estimator(BernoulliNB()), "BernoulliNB has no path_"),
+        (
+            lambda: SelectionPathDisplay.from_estimator(BernoulliNB()),
+            "BernoulliNB has no selection path_",
+        ),
         (lambda: InclusionDisplay.from_estimator(BernoulliNB()), "has no inclusion_probabilities_"),
         (lambda: NetworkDisplay.from_estimator(BernoulliNB()), "has no edge_probabilities_"),
         (
@@ -432,7 +435,7 @@ def test_a_selection_path_from_a_selector_says_what_was_scored_and_on_what():
     ).fit(X, y)
     display = SelectionPathDisplay.from_estimator(chosen)
     assert display.ax_.get_ylabel() == "log score"
-    assert legend_texts(display.ax_)[1] == "held-out rows, which helped to choose"
+    assert legend_texts(display.ax_)[1] == "held-out rows, used to choose columns"
 
     def my_loss(y, proba):
         return np.mean((y - proba[:, 1]) ** 2)
@@ -491,7 +494,7 @@ def test_importance_has_one_bar_for_columns_that_repeat_each_other():
 
 
 def test_importance_needs_an_estimator_that_measures_it(fitted_two):
-    with pytest.raises(ValueError, match="SelectiveGaussianNB measures no importance"):
+    with pytest.raises(ValueError, match="SelectiveGaussianNB has no feature importance"):
         ImportanceDisplay.from_estimator(fitted_two[0])
 
 

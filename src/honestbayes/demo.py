@@ -121,7 +121,7 @@ def leukemia_section(folder: Path, progress: Progress) -> Iterator[str]:
     yield "2. Real data: leukaemia, ALL or AML (Golub et al., 1999)"
     yield ""
     yield f"{n_cases} patients; {n_genes:,} genes. Naive Bayes keeps {N_KEPT}; the models of"
-    yield "the average choose their own numbers. Everything is fitted again in each of five folds."
+    yield "the average choose their own numbers. Each of five folds repeats all fits."
     yield ""
     frame = pd.DataFrame(data.X, columns=data.feature_names.tolist())
     frame.insert(0, "leukemia", np.array(data.classes)[data.y])

@@ -17,7 +17,7 @@ from honestbayes.files import ModelFileError
         ("real", {"part0.posterior.weights": lambda a: a * 2}, "weights"),
         ("real", {"part0.posterior.ratio": lambda a: a[::-1]}, "ratio"),
         ("real", {"log_prior": lambda a: a - 1}, "log_prior does not sum to 1"),
-        ("categorical", {"part0.ranked.log_prob": lambda a: a / 2}, "no probability"),
+        ("categorical", {"part0.ranked.log_prob": lambda a: a / 2}, "not probabilities"),
         ("categorical", {"part0.ranked.counts": lambda a: a + 100}, "more than the cases"),
         ("categorical", {"part0.levels.n_levels": lambda a: a * 0}, "less than two"),
         ("mixed", {"kinds": lambda a: a * 0}, "kinds"),

@@ -144,7 +144,7 @@ def test_files_that_do_not_fit_are_refused(folder):
     (folder / "valtargt.txt").write_text(whole, encoding="latin-1")
     text = (folder / "cup98VAL.txt").read_text(encoding="latin-1").replace("STATE", "COUNTY")
     (folder / "cup98VAL.txt").write_text(text, encoding="latin-1")
-    with pytest.raises(ValueError, match="have different columns: 'COUNTY'"):
+    with pytest.raises(ValueError, match="have different columns, such as 'COUNTY'"):
         load_kdd98(folder)
 
 

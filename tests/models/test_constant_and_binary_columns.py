@@ -208,7 +208,7 @@ def test_a_third_value_of_a_categorical_model_is_missing_with_a_warning():
     X = np.repeat([[0.5, -1.0], [1.0, 1.0]], 20, axis=0)
     y = np.tile([0, 1], 20)
     model = SelectiveCategoricalNB(recalibrate=None).fit(X, y)
-    with pytest.warns(UserWarning, match="taken for missing"):
+    with pytest.warns(UserWarning, match="treated as missing"):
         found = model.predict_proba([[0.7, 1.0]])
     np.testing.assert_array_equal(found, model.predict_proba([[np.nan, 1.0]]))
 

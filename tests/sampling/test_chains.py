@@ -193,7 +193,7 @@ def test_a_checkpoint_of_another_run_or_of_something_else_is_refused(tmp_path):
     done, _ = run()
     assert read(tmp_path / "none") is None
     write_checkpoint(tmp_path / "c", done, "me")
-    with pytest.raises(ValueError, match="c is the checkpoint of another run"):
+    with pytest.raises(ValueError, match="c is the checkpoint of a run with other data"):
         read(tmp_path / "c", "you")
     raw = bytearray((tmp_path / "c").read_bytes())
     raw[len(raw) // 2] ^= 1

@@ -127,7 +127,9 @@ def test_chunks_that_are_missing_damaged_or_others_are_refused(tmp_path):
     path = tmp_path / "c"
     run(path, 12)
     shutil.copy(path, tmp_path / "alone")
-    with pytest.raises(ModelFileError, match=r"'alone.draws-0-1', which is not beside it.*anew"):
+    with pytest.raises(
+        ModelFileError, match=r"'alone.draws-0-1', which is not in its folder.*again"
+    ):
         run(tmp_path / "alone", 20)
     first, second = tmp_path / "c.draws-0-1", tmp_path / "c.draws-0-2"
     good = first.read_bytes()

@@ -67,7 +67,7 @@ def test_fit_refuses_what_would_hang_or_crash_its_kernels(name, stopped, tmp_pat
             arrays[f"state.{first}"] = np.broadcast_to(other, (2, min(old.shape[1], len(other[0]))))
 
         forged = changed(folder / name, tmp_path / "c", change)
-        with pytest.raises(ModelFileError, match=rf"'c' is not a valid .*{first}.* start anew\."):
+        with pytest.raises(ModelFileError, match=rf"'c' is not a valid .*{first}.* start again\."):
             STOPPED[name].fit(forged, 5)
 
 

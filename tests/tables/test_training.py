@@ -184,7 +184,7 @@ def test_a_label_that_means_missing_stops_and_can_be_declared(
     data = train(text, missing_labels=[word.upper()])
     assert data.labels == ("no", "yes")
     assert data.row_numbers.tolist() == list(range(rows + 1, rows + 41))
-    with pytest.raises(InputError, match="has no label 'absent' to be taken for missing"):
+    with pytest.raises(InputError, match="has no label 'absent' to be treated as missing"):
         train(text, missing_labels=["absent"])
 
 

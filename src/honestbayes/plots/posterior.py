@@ -178,7 +178,7 @@ class SignalDisplay(Display):
     >>> model = SelectiveGaussianNB(recalibrate=None).fit(data.X, data.y)
     >>> display = SignalDisplay.from_estimator(model)
     >>> display.ax_.get_ylabel()
-    'share of features with at least this'
+    'share of features with at least this spread'
     """
 
     def __init__(self, spread: Mapping[str, ArrayLike], share: Mapping[str, ArrayLike]) -> None:

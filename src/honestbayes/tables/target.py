@@ -158,7 +158,7 @@ def _without_missing(
     for key, label in keys.items():
         if key not in known:
             msg = (
-                f"column {shown(name)} has no label {shown(label)} to be taken for missing; its "
+                f"column {shown(name)} has no label {shown(label)} to be treated as missing; its "
                 f"labels are {listed(labels)}."
             )
             raise InputError(msg)

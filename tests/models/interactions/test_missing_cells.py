@@ -125,7 +125,7 @@ def test_intervals_hold_the_probabilities_of_rows_with_missing_cells(fitted):
 
 def test_unknown_levels_are_taken_for_missing(fitted):
     model, X, _ = fitted
-    with pytest.warns(UserWarning, match=r"3 cells are taken for missing.*'x' in .*'first'"):
+    with pytest.warns(UserWarning, match=r"3 cells are treated as missing.*'x' in .*'first'"):
         unknown = model.predict_proba(X[:3].assign(first="x"))
     np.testing.assert_array_equal(unknown, model.predict_proba(hidden(X[:3], "first")))
 

@@ -154,8 +154,8 @@ def test_files_keep_priors_of_widths(widths, tmp_path):
 @pytest.mark.parametrize(
     ("widths", "complaint"),
     [
-        ({3: 1.0}, "the key 3, which is no order from 0 to 2"),
-        ({"1": 1.0}, "the key '1', which is no order"),
+        ({3: 1.0}, "the key 3, which is not an order from 0 to 2"),
+        ({"1": 1.0}, "the key '1', which is not an order"),
         ({1: -1.0}, "-1.0 for order 1; give a shape and a mode"),
         ({1: (0.5, 0.0)}, "for order 1; give a shape and a mode"),
         ({1: (1.0, 2.0, 3.0)}, "for order 1; give a shape and a mode"),

@@ -311,7 +311,7 @@ def test_a_column_of_identifiers_is_named_in_fit_and_not_in_each_prediction(esti
     new.loc[:4, "w0"] = "d"
     new.loc[3:4, "w1"] = "e"
     message = (
-        r"^7 cells are taken for missing: categories not seen in fit, such as '[de]' in column 'w"
+        r"^7 cells are treated as missing: categories not seen in fit, such as '[de]' in column 'w"
     )
     with pytest.warns(UserWarning, match=message) as caught:
         model.predict_proba(new)

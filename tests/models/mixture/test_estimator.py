@@ -273,7 +273,7 @@ def test_a_checkpoint_that_cannot_serve_is_refused_before_any_work(data, tmp_pat
         with pytest.raises(ValueError, match=message):
             SelectiveMixture(**{**QUICK, **words}).fit(data.X_train, data.y_train)
     (tmp_path / "bad").write_bytes(b"nothing")
-    with pytest.raises(ModelFileError, match="no checkpoint can be read"):
+    with pytest.raises(ModelFileError, match="checkpoint cannot be read"):
         SelectiveMixture(**QUICK, checkpoint=tmp_path / "bad").fit(data.X_train, data.y_train)
 
 

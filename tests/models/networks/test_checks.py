@@ -15,7 +15,7 @@ EXCEPTIONS = {
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:.*taken for missing")
+@pytest.mark.filterwarnings("ignore:.*treated as missing")
 @parametrize_with_checks(
     [AveragedNetworkClassifier(random_state=0, **SHORT)],
     expected_failed_checks=lambda _estimator: EXCEPTIONS,

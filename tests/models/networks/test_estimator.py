@@ -96,7 +96,7 @@ def test_unknown_levels_are_missing_with_a_warning():
     X, y = small_table()
     model = AveragedNetworkClassifier(random_state=0, **SHORT).fit(X, y)
     missing = model.predict_proba([[0, np.nan, 1, 0]])
-    with pytest.warns(UserWarning, match="1 cell is taken for missing"):
+    with pytest.warns(UserWarning, match="1 cell is treated as missing"):
         assert np.array_equal(model.predict_proba([[0, 7, 1, 0]]), missing)
 
 

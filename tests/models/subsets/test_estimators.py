@@ -310,7 +310,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_draws(chunk, tmp_path, monke
         ({"n_draws": 0}, "n_draws"),
         ({"min_probability": 0.0}, "is not a probability above 0"),
         ({"held_out": 0.2}, "give a number of folds"),
-        ({"objective": lambda _: -1.0}, "is -1.0, and not a finite number from 0 on"),
+        ({"objective": lambda _: -1.0}, "is -1.0, and not a finite number of 0 or more"),
         ({"checkpoint": "c", "random_state": None}, "a checkpoint needs an integer random_state"),
     ],
 )

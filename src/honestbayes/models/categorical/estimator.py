@@ -105,7 +105,7 @@ class SelectiveCategoricalNB(SelectiveClassifier):
     Notes
     -----
     A level is a text or a whole number from 0, or any number in a column that a frame calls a
-    category. At prediction a level that was not seen in `fit` is taken for missing, with a warning.
+    category. At prediction a level not seen in `fit` is treated as missing, with a warning.
     A column in which no value occurs twice is named in a warning of `fit` instead.
 
     Examples
