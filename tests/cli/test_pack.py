@@ -103,7 +103,8 @@ def test_numbers_stay_numbers_and_measurements_are_cut(here, run):
     store = open_store(here / "v")
     assert store.labels.tolist() == frame["status"].tolist()
     np.testing.assert_array_equal(store.take(np.array([3]))[:, 0], np.arange(100) >= 50)
-    assert "store.zero_one(X) cuts new rows in the same way" in run("inspect", "v", cwd=here).done()
+    printed = " ".join(run("inspect", "v", cwd=here).done().split())
+    assert "store.zero_one(X) cuts new rows in the same way" in printed
     assert "is not a number, 'auto' or" in run("pack", "u.csv", "w", "--cut", "x", cwd=here).err
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 @one_line_errors
+@given.reads_tables()
 def fit(
     table: given.Table,
     target: given.Target = None,
@@ -43,7 +44,6 @@ def fit(
             readable=False,
         ),
     ] = None,
-    missing: given.Missing = None,
     missing_as_level: given.MissingAsLevel = False,
     categorical: given.Categorical = None,
     measured: given.Measured = None,
@@ -52,11 +52,9 @@ def fit(
     merge_labels: given.MergeLabels = False,
     missing_label: given.MissingLabel = None,
     keep_labels: given.KeepLabels = False,
-    delimiter: given.Delimiter = None,
-    decimal: given.Decimal = None,
-    encoding: given.FileEncoding = None,
-    max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
+    *,
+    reading: given.Reading,
 ) -> None:
     """Fit a model to all rows of a table and save it, without evaluating it."""
     given.check_selection(features, threshold)
@@ -65,7 +63,7 @@ def fit(
     kinds = given.kinds_of(categorical, measured, flags)
     path = Path(f"{given.stem(table)}.honestbayes") if out is None else out
     check_replaceable(path)
-    file = given.opened(table, delimiter, max_size, decimal, encoding, missing)
+    file = reading.open(table)
     from honestbayes.cli.report import describe_cases
     from honestbayes.report.methods import fit_model
     from honestbayes.tables import read_training

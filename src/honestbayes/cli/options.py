@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from enum import StrEnum
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
 
 GIGABYTE = 1 << 30
+DEFAULT_MAX_SIZE = 4.0
 
 
 class Mark(StrEnum):
@@ -94,33 +98,107 @@ KeepLabels = Annotated[
 ]
 
 
-def opened(
-    path: Path,
-    delimiter: str | None,
-    max_size: float,
-    decimal: Mark | None = None,
-    encoding: str | None = None,
-    missing: str | None = None,
-) -> TableFile:
-    """Open a table with the user's limits."""
-    from honestbayes.tables.formats import recognise
+MaxSize = Annotated[
+    float,
+    typer.Option(
+        min=0, metavar="GB", help="Largest unpacked size of a table in gigabytes; 0 for no limit."
+    ),
+]
+Transpose = Annotated[
+    bool,
+    typer.Option(
+        "--transpose",
+        help="Features are in rows: the first column has their names, the header the samples.",
+    ),
+]
+Phenotype = Annotated[
+    Path | None,
+    typer.Option(
+        help="File with the class of each sample, and covariates; joined by identifier.",
+        readable=False,
+    ),
+]
+SampleId = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of --phenotype that identifies samples; by default its first.",
+    ),
+]
 
-    recognise(path)  # what is wrong with a file is said before what takes long to import
-    from honestbayes.tables import open_table
 
-    return open_table(
-        path,
-        delimiter=delimiter,
-        decimal=None if decimal is None else decimal.value,
-        encoding=encoding,
-        missing=missing_words(missing),
-        max_bytes=size_limit(max_size),
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a table is read: the options that all commands with a table share."""
+
+    missing: Missing = None
+    delimiter: Delimiter = None
+    decimal: Decimal = None
+    encoding: FileEncoding = None
+    transpose: Transpose = False
+    phenotype: Phenotype = None
+    sample_id: SampleId = None
+    max_size: MaxSize = DEFAULT_MAX_SIZE
+
+    def open(self, path: Path) -> TableFile:
+        """Open a table with the limits of the user."""
+        from honestbayes.tables.formats import recognise
+
+        recognise(path)  # what is wrong with a file is said before what takes long to import
+        from honestbayes.tables import open_table
+
+        return open_table(
+            path,
+            delimiter=self.delimiter,
+            decimal=None if self.decimal is None else self.decimal.value,
+            encoding=self.encoding,
+            missing=missing_words(self.missing),
+            transpose=self.transpose,
+            phenotype=self.phenotype,
+            sample_id=self.sample_id,
+            max_bytes=self.max_bytes,
+        )
+
+    @property
+    def max_bytes(self) -> int | None:
+        """What --max-size asks for, in bytes; None: no limit."""
+        return int(self.max_size * GIGABYTE) if 0 < self.max_size < math.inf else None
 
 
-def size_limit(max_size: float) -> int | None:
-    """Return the value of --max-size in bytes; None: no limit."""
-    return int(max_size * GIGABYTE) if 0 < max_size < math.inf else None
+def reads_tables(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of :class:`Reading`; it gets them as ``reading``.
+
+    Parameters
+    ----------
+    *without : str
+        Options that the command does not have.
+    """
+    shared = [
+        Parameter(
+            option.name,
+            Parameter.KEYWORD_ONLY,
+            default=option.default,
+            annotation=get_type_hints(Reading, include_extras=True)[option.name],
+        )
+        for option in fields(Reading)
+        if option.name not in without
+    ]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = signature(command, eval_str=True)
+        parameters = [one for one in own.parameters.values() if one.name != "reading"]
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            options = {one.name: given.pop(one.name) for one in shared}
+            command(**given, reading=Reading(**options))
+
+        together = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in (*parameters, *shared)]
+        run.__signature__ = own.replace(parameters=together)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in together}
+        return run
+
+    return decorate
 
 
 def missing_words(text: str | None) -> tuple[str, ...]:
@@ -153,8 +231,6 @@ def kinds_of(
                 raise InputError(msg)
     return kinds
 
-
-DEFAULT_MAX_SIZE = 4.0
 
 ENOUGH_FOR_AUTO = 20
 """Cases of the larger class from which on the methods that are compared can choose a number of
@@ -267,12 +343,6 @@ Recalibrate = Annotated[
     bool, typer.Option(help="Multiply the evidence by a slope learned from held-out cases.")
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Random seed for folds and ties.")]
-MaxSize = Annotated[
-    float,
-    typer.Option(
-        min=0, metavar="GB", help="Largest unpacked size of a table in gigabytes; 0 for no limit."
-    ),
-]
 OutFolder = Annotated[
     Path | None,
     typer.Option(

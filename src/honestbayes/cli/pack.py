@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 @one_line_errors
+@given.reads_tables("transpose", "phenotype", "sample_id")
 def pack(
     table: Annotated[
         Path,
@@ -47,12 +48,9 @@ def pack(
             "table must be 0/1.",
         ),
     ] = None,
-    missing: given.Missing = None,
-    delimiter: given.Delimiter = None,
-    decimal: given.Decimal = None,
-    encoding: given.FileEncoding = None,
-    max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
+    *,
+    reading: given.Reading,
 ) -> None:
     """Pack a table of 0s and 1s into a store on disk, one bit per cell.
 
@@ -68,9 +66,7 @@ def pack(
     with progress(quiet=quiet) as bars, bad_input():
         bars("Reading", 0)
         labels = {"merge": merge_labels, "missing": missing_label or (), "keep": keep_labels}
-        to_pack = _input(
-            table, target, ignore, missing, delimiter, decimal, encoding, max_size, labels
-        )
+        to_pack = _input(table, target, ignore, reading, labels)
         packed = _packed(to_pack, store, binarize, bars)
     if not quiet:
         _tell(packed, store)
@@ -91,11 +87,7 @@ def _input(
     table: Path,
     target: str | None,
     ignore: list[str] | None,
-    missing: str | None,
-    delimiter: str | None,
-    decimal: given.Mark | None,
-    encoding: str | None,
-    max_size: float,
+    reading: given.Reading,
     labels: Mapping[str, Any],
 ) -> ToPack:
     """Open what is to be packed, and read its classes."""
@@ -103,7 +95,7 @@ def _input(
     if table.is_file():
         from honestbayes.tables.packing import array_to_pack
 
-        array = array_to_pack(table, given.size_limit(max_size))
+        array = array_to_pack(table, reading.max_bytes)
     if array is not None:
         if target is not None or ignore:
             msg = (
@@ -112,7 +104,7 @@ def _input(
             )
             raise InputError(msg)
         return array
-    file = given.opened(table, delimiter, max_size, decimal, encoding, missing)
+    file = reading.open(table)
     from honestbayes.tables.packing import file_to_pack
 
     return file_to_pack(file, target, ignore or (), **labels)

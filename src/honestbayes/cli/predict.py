@@ -195,6 +195,7 @@ def groups_of(file: TableFile, name: str, has_class: BoolArray) -> Any:
 
 
 @one_line_errors
+@given.reads_tables("missing")
 def predict(
     model: given.Model,
     table: given.Table,
@@ -219,11 +220,9 @@ def predict(
         ),
     ] = False,
     prevalence: given.Prevalence = None,
-    delimiter: given.Delimiter = None,
-    decimal: given.Decimal = None,
-    encoding: given.FileEncoding = None,
-    max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
+    *,
+    reading: given.Reading,
 ) -> None:
     """Predict a table of any length, a part at a time, and write CSV."""
     shares = given.prevalence_of(prevalence)
@@ -231,7 +230,7 @@ def predict(
     from honestbayes.tables.target import prevalences
 
     prior = prevalences(shares, fitted.labels)
-    file = given.opened(table, delimiter, max_size, decimal, encoding)
+    file = reading.open(table)
     fitted.check_columns(file)
     more = () if row_names is None else (row_names,)
     file.require(more)
@@ -270,6 +269,7 @@ def predict(
 
 
 @one_line_errors
+@given.reads_tables("missing")
 def evaluate(
     model: given.Model,
     table: given.Table,
@@ -279,11 +279,9 @@ def evaluate(
     merge_labels: given.MergeLabels = False,
     missing_label: given.MissingLabel = None,
     keep_labels: given.KeepLabels = False,
-    delimiter: given.Delimiter = None,
-    decimal: given.Decimal = None,
-    encoding: given.FileEncoding = None,
-    max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     as_json: given.AsJson = False,
+    *,
+    reading: given.Reading,
 ) -> None:
     """Evaluate a model on a table that it was not trained on (external validation)."""
     import numpy as np
@@ -300,7 +298,7 @@ def evaluate(
     from honestbayes.tables.target import known_classes, prevalences
 
     prior = prevalences(shares, fitted.labels)
-    file = given.opened(table, delimiter, max_size, decimal, encoding)
+    file = reading.open(table)
     fitted.check_columns(file)
     file = file.with_missing(fitted.missing)
     name = fitted.target if target is None else target

@@ -105,6 +105,7 @@ def comparison(record: Report) -> Grid:
 
 
 @one_line_errors
+@given.reads_tables()
 def report(
     context: typer.Context,
     table: given.Table,
@@ -171,7 +172,6 @@ def report(
     seed: given.Seed = 0,
     jobs: Annotated[int, typer.Option(help="Number of processes; -1 for one per processor.")] = 1,
     out: given.OutFolder = None,
-    missing: given.Missing = None,
     missing_as_level: given.MissingAsLevel = False,
     categorical: given.Categorical = None,
     measured: given.Measured = None,
@@ -180,12 +180,10 @@ def report(
     merge_labels: given.MergeLabels = False,
     missing_label: given.MissingLabel = None,
     keep_labels: given.KeepLabels = False,
-    delimiter: given.Delimiter = None,
-    decimal: given.Decimal = None,
-    encoding: given.FileEncoding = None,
-    max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
     as_json: given.AsJson = False,
+    *,
+    reading: given.Reading,
 ) -> None:
     """Cross-validate, fit, and write a report, predictions and the model."""
     given.check_selection(features, threshold)
@@ -213,7 +211,7 @@ def report(
     folder = Path(f"{given.stem(table)}-report") if out is None else out
     check_folder(folder)
     command = given.repeating_command(context, "jobs", "quiet", "as_json")
-    file = given.opened(table, delimiter, max_size, decimal, encoding, missing)
+    file = reading.open(table)
     from honestbayes.report.analysis import analyse
     from honestbayes.report.methods import with_room
     from honestbayes.report.render import write_folder

@@ -509,6 +509,7 @@ class Loss(StrEnum):
 
 
 @one_line_errors
+@given.reads_tables()
 def select(
     context: typer.Context,
     table: given.Table,
@@ -593,7 +594,6 @@ def select(
     ] = 0,
     jobs: Annotated[int, typer.Option(help="Number of threads; -1 for one per processor.")] = 1,
     out: given.OutFolder = None,
-    missing: given.Missing = None,
     categorical: given.Categorical = None,
     measured: given.Measured = None,
     flags: given.Flags = None,
@@ -601,12 +601,10 @@ def select(
     merge_labels: given.MergeLabels = False,
     missing_label: given.MissingLabel = None,
     keep_labels: given.KeepLabels = False,
-    delimiter: given.Delimiter = None,
-    decimal: given.Decimal = None,
-    encoding: given.FileEncoding = None,
-    max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
     as_json: given.AsJson = False,
+    *,
+    reading: given.Reading,
 ) -> None:
     """Select the columns that give naive Bayes the best probabilities."""
     from honestbayes.tables.formats import recognise
@@ -640,7 +638,7 @@ def select(
     folder = Path(f"{given.stem(table)}-selection") if out is None else out
     check_selection_folder(folder, table)
     command = given.repeating_command(context, "jobs", "quiet", "as_json")
-    file = given.opened(table, delimiter, max_size, decimal, encoding, missing)
+    file = reading.open(table)
     with progress(quiet=quiet) as bars:
         bars("Reading", 0)
         left_out = not_candidates(

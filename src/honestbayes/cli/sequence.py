@@ -162,6 +162,7 @@ class Collapse(StrEnum):
 
 
 @one_line_errors
+@given.reads_tables("decimal", "transpose", "phenotype", "sample_id")
 def sequence(
     source: Annotated[
         Path,
@@ -218,12 +219,10 @@ def sequence(
             readable=False,
         ),
     ] = None,
-    missing: given.Missing = None,
-    delimiter: given.Delimiter = None,
-    encoding: given.FileEncoding = None,
-    max_size: given.MaxSize = given.DEFAULT_MAX_SIZE,
     quiet: given.Quiet = False,
     as_json: given.AsJson = False,
+    *,
+    reading: given.Reading,
 ) -> None:
     """Predict the next symbol of a sequence from the symbols before it."""
     given.check_jobs(jobs, "chains")
@@ -238,11 +237,13 @@ def sequence(
         bars("Reading", 0)
         symbols: Sequence[str]
         if column is not None:
-            file = given.opened(source, delimiter, max_size, None, encoding, missing)
+            file = reading.open(source)
             symbols = read_column(file, column)
         else:
-            limit = given.size_limit(max_size)
-            symbols = read_characters(source, max_bytes=limit, encoding=encoding, lines=lines)
+            limit = reading.max_bytes
+            symbols = read_characters(
+                source, max_bytes=limit, encoding=reading.encoding, lines=lines
+            )
         before = _symbols_of(history, column is not None or lines)
         if collapse is not None:
             symbols = vowels_and_consonants("".join(symbols))

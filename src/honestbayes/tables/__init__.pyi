@@ -1,7 +1,8 @@
 from .columns import Column, classify_columns
 from .encoding import Encoding, Feature, encoding_of
 from .errors import DoubtfulTable, InputError
-from .files import DEFAULT_MAX_BYTES, TableFile, open_table
+from .files import DEFAULT_MAX_BYTES, TableFile
+from .opening import open_table
 from .training import TrainingTable, read_training
 
 __all__ = [

@@ -97,6 +97,15 @@ class ByteStream:
                 return
             size -= len(part)
 
+    def text_lines(self) -> Iterator[str]:
+        """Yield the lines that are left, with their ends."""
+        rest = b""
+        while part := self.read(1 << 20):
+            *lines, rest = (rest + part).splitlines(keepends=True)
+            yield from (line.decode() for line in lines)
+        if rest:
+            yield rest.decode()
+
     def push_back(self, data: bytes) -> None:
         """Put back bytes that were read ahead."""
         self._waiting = data + self._waiting

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -13,11 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from honestbayes.tables.conversion import infer, is_text, to_numbers, to_text, without
-from honestbayes.tables.csv_reader import TextForm, checked_names, open_csv, too_large
-from honestbayes.tables.errors import InputError, RowLocations, listed, shown, suggestion
-from honestbayes.tables.formats import recognise
-from honestbayes.tables.npz_reader import open_npz
+from honestbayes.tables.conversion import infer, is_number, is_text, to_numbers, to_text, without
+from honestbayes.tables.csv_reader import checked_names, too_large
+from honestbayes.tables.errors import InputError, RowLocations, shown, suggestion
 from honestbayes.types import FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
@@ -148,6 +145,9 @@ class TableFile:
         Of a CSV file: returns the line on which a row begins, or None where that cannot be told.
     row_numbers : ndarray of int, or None
         Numbers of the rows in the file, counted from 1, where only some of them are read.
+    apart : frozenset of str
+        Columns that are features only where the user names them: identifiers of samples, and
+        columns of a phenotype file.
     """
 
     name: str
@@ -160,6 +160,7 @@ class TableFile:
     missing: tuple[str, ...] = ()
     line_of: Callable[[int], int | None] | None = None
     row_numbers: IntArray | None = None
+    apart: frozenset[str] = frozenset()
 
     @property
     def decimal(self) -> str:
@@ -214,7 +215,8 @@ class TableFile:
                 before = column.null_count
                 column = without(column, self.missing)
                 # Elsewhere text is text, but for numbers that only such cells made text.
-                if self.format == "csv" or (is_text(column.type) and column.null_count > before):
+                text_file = self.format == "csv" and not is_number(column.type)
+                if text_file or (is_text(column.type) and column.null_count > before):
                     column = without(infer(column, self.decimal_of(name)), self.missing)
             arrays[name] = column
         return pa.table(arrays)
@@ -294,68 +296,6 @@ def _joined(batches: Iterator[pa.Table], fewest: int) -> Iterator[pa.Table]:
             waiting, n_rows = [], 0
     if waiting:
         yield pa.concat_tables(waiting)
-
-
-def open_table(
-    path: str | os.PathLike[str],
-    *,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    missing: Collection[str] = (),
-    max_bytes: int | None = DEFAULT_MAX_BYTES,
-) -> TableFile:
-    """Open a table: CSV, TSV (both also packed with gzip), Parquet or a NumPy archive.
-
-    Parameters
-    ----------
-    path : path
-        The file; its format is recognised from its content.
-    delimiter : str, optional
-        What stands between the cells of a CSV file; found from its header when not given.
-    decimal : {".", ","}, optional
-        Decimal mark of a CSV file; found column by column when not given.
-    encoding : str, optional
-        Alphabet of a CSV file, such as "latin-1"; UTF-8 when not given.
-    missing : collection of str
-        Cells that are missing, beside those that always are.
-    max_bytes : int or None, default=4 GiB
-        Limit on the unpacked bytes: of the whole table when it is read whole; of the whole file,
-        if it is packed, or of one part when it is streamed. None lifts it.
-
-    Returns
-    -------
-    TableFile
-
-    Raises
-    ------
-    InputError
-        Where the file is not there, is no table, or its header cannot be used.
-    """
-    file = Path(path)
-    texts = tuple(missing)
-    kind = recognise(file)
-    if kind == "parquet":
-        parquet = open_parquet(file)
-        return TableFile(file.name, "parquet", parquet.columns, parquet, max_bytes, missing=texts)
-    if kind == "npz":
-        npz = open_npz(file, max_bytes)
-        notes: tuple[str, ...] = ()
-        if npz.unused:
-            notes = (f"Arrays other than X, y and names are not used: {listed(npz.unused)}.",)
-        return TableFile(file.name, "npz", npz.columns, npz, max_bytes, notes, missing=texts)
-    form = TextForm(delimiter, decimal, encoding)
-    csv = open_csv(file, form, max_bytes, kind == "packed csv")
-    return TableFile(
-        file.name,
-        "csv",
-        csv.columns,
-        csv,
-        max_bytes,
-        marks=csv.header.marks,
-        missing=texts,
-        line_of=csv.line_of,
-    )
 
 
 # --------------------------------------------------------------------------------------------------

@@ -56,7 +56,10 @@ _INSIDE_GZIP = (
 _NEITHER = {".parquet": "Parquet", ".pq": "Parquet", ".npz": "a NumPy archive"}
 
 
-def recognise(path: Path) -> Literal["csv", "packed csv", "parquet", "npz"]:
+Kind = Literal["csv", "packed csv", "parquet", "npz", "series matrix", "gct"]
+
+
+def recognise(path: Path) -> Kind:
     """Return the format of a file, or raise InputError where it is not there or is no table."""
     name = path.name or "."
     start = _first_bytes(path, name)
@@ -69,14 +72,25 @@ def recognise(path: Path) -> Literal["csv", "packed csv", "parquet", "npz"]:
         _check_archive(path, name)
         return "npz"
     if start.startswith(GZIP_MAGIC):
-        _refuse(name, _unpacked_start(path, name), ", once unpacked,", (*_FOREIGN, *_INSIDE_GZIP))
-        return "packed csv"
+        inside = _unpacked_start(path, name)
+        _refuse(name, inside, ", once unpacked,", (*_FOREIGN, *_INSIDE_GZIP))
+        return _of_expression(inside) or "packed csv"
     _refuse(name, start, "", _FOREIGN)
+    expression = _of_expression(start)
+    if expression is not None:
+        return expression
     promised = _NEITHER.get(path.suffix.lower())
     if promised is not None and b"\0" in start:
         msg = f"{name} is not {promised}, despite its name, and not text either; write it again."
         raise InputError(msg)
     return "csv"
+
+
+def _of_expression(start: bytes) -> Literal["series matrix", "gct"] | None:
+    """Return the format of expression data with their phenotypes, if a text is in one."""
+    if start.startswith((b"!Series_", b"!Sample_", b'"!Series_', b'"!Sample_')):
+        return "series matrix"
+    return "gct" if start.startswith((b"#1.2", b"#1.3")) else None
 
 
 def _first_bytes(path: Path, name: str) -> bytes:

@@ -30,6 +30,7 @@ from honestbayes.tables.columns import (
 )
 from honestbayes.tables.encoding import Encoding, encoding_of
 from honestbayes.tables.errors import DoubtfulTable, InputError, RowLocations, listed, shown
+from honestbayes.tables.expression import SAMPLE, transposition_hint
 from honestbayes.tables.files import TableFile
 from honestbayes.tables.target import read_target
 from honestbayes.types import AnyArray, IntArray
@@ -188,7 +189,9 @@ def read_training(
     given = dict(kinds or {})
     roles = {target, groups, ids, *ignore}
     check_kinds(given, file.columns, {name for name in roles if name is not None})
-    wanted = [name for name in file.columns if name not in roles]
+    named = {*keep, *given}
+    unused = [name for name in file.columns if name in file.apart - roles - named]
+    wanted = [name for name in file.columns if name not in roles and name not in unused]
     read = [name for name in (target, groups, ids) if name is not None]
     table = file.read([*read, *wanted], text={name for name in (groups, ids) if name})
     classes = read_target(
@@ -262,6 +265,7 @@ def read_training(
         notes=(
             *(finding.note() for finding in doubts),
             *file.notes,
+            *_apart_notes(unused),
             *classes.notes,
             *_row_notes(lost, target),
             *_mark_notes(file, columns),
@@ -273,6 +277,16 @@ def read_training(
         decided=tuple(given),
         covariates=tuple(f.name for f in encoding.features if f.column in apart),
     )
+
+
+def _apart_notes(names: Sequence[str]) -> Iterator[str]:
+    """Yield a note on columns of the phenotype that are no features."""
+    names = [name for name in names if name != SAMPLE]
+    if names:
+        which = "is known of the samples and is not a feature"
+        if len(names) > 1:
+            which = "are known of the samples and are not features"
+        yield f"{listed(names)} {which}; --covariates or --keep makes it one."
 
 
 def _covariate_notes(names: Sequence[str]) -> Iterator[str]:
@@ -333,6 +347,11 @@ def target_name(file: TableFile, target: str | None) -> str:
             f"{listed(file.columns, _MAX_CHOICES)}."
         )
         raise InputError(msg)
+    if target not in file.columns:
+        hint = transposition_hint(file, target)
+        if hint:
+            msg = f"{file.name} has no column {shown(target)}. {hint}"
+            raise InputError(msg)
     return target
 
 
