@@ -118,7 +118,7 @@ def test_tables_that_cannot_be_used_are_refused_in_one_sentence(frame, tmp_path,
         "alone.csv": small[["status"]].to_csv(index=False),
         "infinite.csv": small.assign(g0=["inf"] + [1, 2] * 9 + [3]).to_csv(index=False),
         "names.csv": small[["status"]].assign(who=[f"p{i}" for i in range(20)]).to_csv(index=False),
-        "latin.csv": b"status,gr\xf6\xdfe\nill,1\n",
+        "latin.csv": b"status,gr\xf6\xdfe\nill,\x01\n",
         "sheet.csv": b"PK\x03\x04 nothing",
         "zip.csv.gz": b"\x1f\x8b broken",
     }

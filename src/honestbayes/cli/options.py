@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import math
 import shlex
+import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -104,6 +107,15 @@ MaxSize = Annotated[
         min=0, metavar="GB", help="Largest unpacked size of a table in gigabytes; 0 for no limit."
     ),
 ]
+Sheet = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Sheet of a spreadsheet, by name or number.")
+]
+HeaderRow = Annotated[
+    int | None,
+    typer.Option(
+        "--header-row", min=1, metavar="N", help="Line that names the columns; found by default."
+    ),
+]
 Transpose = Annotated[
     bool,
     typer.Option(
@@ -135,14 +147,19 @@ class Reading:
     delimiter: Delimiter = None
     decimal: Decimal = None
     encoding: FileEncoding = None
+    sheet: Sheet = None
+    header_row: HeaderRow = None
     transpose: Transpose = False
     phenotype: Phenotype = None
     sample_id: SampleId = None
     max_size: MaxSize = DEFAULT_MAX_SIZE
 
     def open(self, path: Path) -> TableFile:
-        """Open a table with the limits of the user."""
+        """Open a table with the limits of the user; ``-`` is the standard input."""
         from honestbayes.tables.formats import recognise
+
+        if path == STANDARD_INPUT:
+            path = _standard_input(self.max_bytes)
 
         recognise(path)  # what is wrong with a file is said before what takes long to import
         from honestbayes.tables import open_table
@@ -153,6 +170,8 @@ class Reading:
             decimal=None if self.decimal is None else self.decimal.value,
             encoding=self.encoding,
             missing=missing_words(self.missing),
+            sheet=self.sheet,
+            header_row=self.header_row,
             transpose=self.transpose,
             phenotype=self.phenotype,
             sample_id=self.sample_id,
@@ -163,6 +182,24 @@ class Reading:
     def max_bytes(self) -> int | None:
         """What --max-size asks for, in bytes; None: no limit."""
         return int(self.max_size * GIGABYTE) if 0 < self.max_size < math.inf else None
+
+
+STANDARD_INPUT = Path("-")
+
+
+def _standard_input(limit: int | None) -> Path:
+    """Copy the standard input to a file, which is deleted when the program ends."""
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    path, size = Path(folder.name, "standard input"), 0
+    with path.open("wb") as file:
+        while part := sys.stdin.buffer.read(1 << 20):
+            size += len(part)
+            if limit is not None and size > limit:
+                msg = "the standard input is larger than --max-size; raise the limit."
+                raise InputError(msg)
+            file.write(part)
+    return path
 
 
 def reads_tables(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -240,7 +277,9 @@ features: they do so inside folds, inside folds, inside folds."""
 Table = Annotated[
     Path,
     typer.Argument(
-        help="CSV, TSV (also gzipped), Parquet, or npz with arrays X and y.", readable=False
+        help="CSV, TSV, spreadsheet, Parquet, Feather, JSON lines, GEO series matrix, GCT, or npz "
+        "with arrays X and y; - reads the standard input.",
+        readable=False,
     ),
 ]
 Model = Annotated[Path, typer.Argument(help="Model file that report or fit wrote.", readable=False)]
@@ -532,18 +571,24 @@ def check_output_file(path: Path) -> None:
 
 
 def stem(table: Path) -> str:
-    """Return the table's name without its suffixes.
+    """Return the table's name without its suffixes; "table" for the standard input.
 
     >>> stem(Path("data/expression.csv.gz"))
     'expression'
     """
-    return table.name.removesuffix(".gz").rsplit(".", 1)[0] or table.name
+    if table == STANDARD_INPUT:
+        return "table"
+    name = table.name
+    for packed in (".gz", ".bz2", ".xz", ".zip"):
+        name = name.removesuffix(packed)
+    return name.rsplit(".", 1)[0] or table.name
 
 
 def shareable(path: Path) -> str:
     """Return a path that names no folder of this machine: as typed, or the last part."""
     text = path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
-    return f"./{text}" if text.startswith("-") else text  # else it would be an option
+    is_option = text.startswith("-") and path != STANDARD_INPUT
+    return f"./{text}" if is_option else text
 
 
 def repeating_command(context: typer.Context, *untold: str) -> str:

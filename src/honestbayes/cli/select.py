@@ -631,7 +631,8 @@ def select(
         seed=seed,
         n_jobs=jobs,
     )
-    recognise(table)  # what is wrong with a file is said before what takes long to import
+    if table != given.STANDARD_INPUT:
+        recognise(table)  # what is wrong with a file is said before what takes long to import
     from honestbayes.report.record import plain_data
     from honestbayes.tables import read_training
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import re
-import zlib
 from array import array
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
 
 from honestbayes.tables.conversion import MISSING
 from honestbayes.tables.errors import InputError, listed, shown
-from honestbayes.tables.formats import GZIP_MAGIC
+from honestbayes.tables.formats import DAMAGED, damaged, open_unpacked
 
 # --------------------------------------------------------------------------------------------------
 # Byte streams: unpacked, counted, and checked to be text
@@ -52,12 +50,7 @@ class ByteStream:
         self._limit = limit
         self._recoder = None if encoding is None else _recoder(encoding)
         self._recoded = b""
-        self._raw: IO[bytes] = path.open("rb")
-        self._file: Any = self._raw
-        if self._raw.read(2) == GZIP_MAGIC:
-            self._raw.seek(0)
-            self._file = gzip.GzipFile(fileobj=self._raw)
-        self._raw.seek(0)
+        self._raw, self._file = open_unpacked(path)
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._waiting = b""
         self._count = 0
@@ -133,10 +126,11 @@ class ByteStream:
     def _raw_bytes(self, size: int) -> bytes:
         try:
             data: bytes = self._file.read(size)
-        except (EOFError, zlib.error, gzip.BadGzipFile):
-            msg = f"{self._name} is damaged: its gzip data are broken or end early; copy it again."
-            raise InputError(msg) from None
+        except DAMAGED:
+            raise damaged(self._name) from None
         except OSError as error:
+            if self._file is not self._raw and error.errno is None:  # of bzip2
+                raise damaged(self._name) from None
             msg = f"{self._name} cannot be read: {error.strerror or 'unknown error'}."
             raise InputError(msg) from None
         self._count += len(data)
@@ -191,6 +185,43 @@ class ByteStream:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+PROBED_BYTES = 1 << 26
+"""Bytes of a file from which its encoding is recognised; what follows must be in the same one."""
+
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+
+
+def detect_encoding(path: Path) -> str | None:
+    """Return the encoding of a text that is not UTF-8: UTF-16 by its mark, else one of Windows.
+
+    cp1252 has a letter for nearly every byte, so that it can be told from latin-1 only by the five
+    bytes that it lacks. None: the text is UTF-8 as far as it was read.
+    """
+    raw, unpacked = open_unpacked(path)
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    seen, is_utf8 = 0, True
+    has_no_letter = False
+    with raw, unpacked:
+        try:
+            while seen < PROBED_BYTES and (part := unpacked.read(1 << 20)):
+                if seen == 0 and part.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                    return "utf-16"
+                seen += len(part)
+                if _CONTROL.search(part):  # no text: the reader names the line
+                    return None
+                has_no_letter |= any(byte in part for byte in b"\x81\x8d\x8f\x90\x9d")
+                try:
+                    decoder.decode(part)
+                except UnicodeDecodeError:
+                    is_utf8 = False
+        except (*DAMAGED, OSError):  # the reader says so
+            return None
+    if is_utf8:
+        return None
+    return "latin-1" if has_no_letter else "cp1252"
 
 
 def _recoder(encoding: str) -> codecs.IncrementalDecoder:
@@ -249,11 +280,14 @@ class TextForm:
         The decimal mark of all numbers.
     encoding : str or None
         The encoding; None: UTF-8.
+    header_row : int or None
+        The line of the header, counted from 1; None: the first that is no comment.
     """
 
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
+    header_row: int | None = None
 
 
 _PLAIN = TextForm()
@@ -274,7 +308,9 @@ class CsvHeader:
     marks : mapping of str to {".", ","}
         That of the columns that show one.
     size : int
-        Bytes of the header, after a byte-order mark.
+        Bytes up to the end of the header, after a byte-order mark.
+    n_comments : int
+        Comment lines above the header.
     """
 
     names: tuple[str, ...]
@@ -282,6 +318,7 @@ class CsvHeader:
     decimal: str
     size: int
     marks: Mapping[str, str] = field(default_factory=dict)
+    n_comments: int = 0
 
 
 def read_header(stream: ByteStream, name: str, form: TextForm = _PLAIN) -> CsvHeader:
@@ -294,7 +331,13 @@ def read_header(stream: ByteStream, name: str, form: TextForm = _PLAIN) -> CsvHe
     ):
         msg = f"the delimiter {shown(delimiter)} is not one plain character; give for example ';'."
         raise InputError(msg)
-    text, ended = _first_records(stream, name)
+    text, ended = _first_records(stream, name, form.header_row)
+    above = _above_header(text, form.header_row)
+    n_comments = 0 if form.header_row is not None else len(text[:above].splitlines())
+    if form.header_row is not None and not text[above:].strip():
+        msg = f"{name} has fewer than {form.header_row:,} lines; give another --header-row."
+        raise InputError(msg)
+    skipped, text = text[:above], text[above:]
     separator = delimiter or _find_delimiter(text, ended, name)
     try:
         cells, size = _first_record(text, separator)
@@ -316,10 +359,36 @@ def read_header(stream: ByteStream, name: str, form: TextForm = _PLAIN) -> CsvHe
             names, _sample(text[size:], separator, ended, count), separator
         )
     stream.push_back(text[size:].encode())
-    return CsvHeader(names, separator, decimal, len(text[:size].encode()), marks)
+    end = len(skipped.encode()) + len(text[:size].encode())
+    return CsvHeader(names, separator, decimal, end, marks, n_comments)
 
 
-def _first_records(stream: ByteStream, name: str) -> tuple[str, bool]:
+def _above_header(text: str, header_row: int | None) -> int:
+    """Return how many characters stand above the header.
+
+    Comment lines begin with # or !. The last of them is the header itself, as in "#CHROM POS",
+    where it has as many cells as the line below it.
+    """
+    lines = io.StringIO(text, newline="").readlines() if header_row is not None else None
+    if lines is not None and header_row is not None:
+        return sum(map(len, lines[: header_row - 1]))
+    above, last = 0, ""
+    for line in io.StringIO(text, newline=""):
+        if line.startswith(("#", "!")):
+            above, last = above + len(line), line
+            continue
+        alike = any(line.count(mark) == last.count(mark) > 0 for mark in DELIMITERS)
+        return above - len(last) if alike else above
+    return 0
+
+
+MAX_HEADER_ROW = 1000
+"""Largest line on which a header may stand."""
+
+
+def _first_records(
+    stream: ByteStream, name: str, header_row: int | None = None
+) -> tuple[str, bool]:
     """Read until the header and some bytes after it are there; and whether this is all."""
     data = b""
     wanted = _FIRST_BYTES
@@ -331,7 +400,8 @@ def _first_records(stream: ByteStream, name: str) -> tuple[str, bool]:
             data += part
         # The stream has checked the text; only its last character may be cut in two.
         text = data.decode(errors="ignore")
-        if _has_line_end(text):
+        enough = header_row is None or text.count("\n") > header_row
+        if enough and _has_line_end(text[_above_header(text, header_row) :]):
             stream.push_back(data[len(text.encode()) :])
             return text, False
         if wanted >= MAX_HEADER_BYTES:
@@ -457,7 +527,10 @@ def checked_names(names: list[str], file: str) -> tuple[str, ...]:
     """Refuse names that are empty or occur twice."""
     empty = [position for position, name in enumerate(names, 1) if not name.strip()]
     if empty:
-        msg = f"column {empty[0]:,} of {file} has no name; name it in the header."
+        msg = (
+            f"column {empty[0]:,} of {file} has no name; name it in the header, or give the line "
+            "of the header with --header-row if titles stand above it."
+        )
         raise InputError(msg)
     if len(set(names)) < len(names):
         seen: set[str] = set()

@@ -10,9 +10,10 @@ from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.json
 import pyarrow.parquet
 
-from honestbayes.tables.conversion import infer, is_number, is_text, to_numbers, to_text, without
+from honestbayes.tables.conversion import infer, is_text, to_numbers, to_text, without
 from honestbayes.tables.csv_reader import checked_names, too_large
 from honestbayes.tables.errors import InputError, RowLocations, shown, suggestion
 from honestbayes.types import FloatArray, IntArray
@@ -88,11 +89,11 @@ def open_parquet(path: Path) -> ParquetReader:
     return ParquetReader(path, checked_names(names, path.name), tuple(text))
 
 
-def _broken(name: str, error: BaseException) -> InputError:
+def _broken(name: str, error: BaseException, form: str = "Parquet") -> InputError:
     detail = " ".join(str(error).split())[:120]
     if not detail or "/" in detail or "\\" in detail:  # pyarrow may name the folder
         detail = type(error).__name__
-    return InputError(f"{name} cannot be read as Parquet ({detail}); write the file again.")
+    return InputError(f"{name} cannot be read as {form} ({detail}); write the file again.")
 
 
 DEFAULT_MAX_BYTES = 4 << 30
@@ -215,8 +216,8 @@ class TableFile:
                 before = column.null_count
                 column = without(column, self.missing)
                 # Elsewhere text is text, but for numbers that only such cells made text.
-                text_file = self.format == "csv" and not is_number(column.type)
-                if text_file or (is_text(column.type) and column.null_count > before):
+                typed = not is_text(column.type)
+                if not typed and (self.format == "csv" or column.null_count > before):
                     column = without(infer(column, self.decimal_of(name)), self.missing)
             arrays[name] = column
         return pa.table(arrays)
@@ -321,6 +322,30 @@ class MemoryReader:
         """Yield the rows, all at once: they are in memory already."""
         del limit, whole
         yield self.table.select(list(columns))
+
+
+def open_whole(
+    path: Path, kind: Literal["arrow", "json lines"], words: Mapping[str, Any]
+) -> TableFile:
+    """Read a file of Arrow (Feather) or of JSON lines as a whole."""
+    limit = words["max_bytes"]
+    try:
+        if kind == "arrow":
+            with pa.memory_map(str(path)) as source:
+                table = pa.ipc.open_file(source).read_all()
+        else:
+            if limit is not None and path.stat().st_size > limit:
+                raise too_large(path.name, limit)
+            table = pyarrow.json.read_json(path)
+    except InputError:
+        raise
+    except _BROKEN as error:
+        raise _broken(path.name, error, "Arrow" if kind == "arrow" else "JSON lines") from None
+    if limit is not None and table.nbytes > limit:
+        raise too_large(path.name, limit)
+    names = checked_names([str(name) for name in table.column_names], path.name)
+    reader = MemoryReader(table.rename_columns(list(names)))
+    return TableFile(path.name, "parquet", names, reader, **words)
 
 
 def frame_table(frame: Any, name: str) -> TableFile:

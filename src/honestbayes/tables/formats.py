@@ -1,38 +1,58 @@
-"""The format of a file, recognised by its first bytes.
+"""The format of a file, recognised by its first bytes, and how packed files are unpacked.
 
 Nothing heavy is imported here: commands look at a file before they load what reads it.
 """
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import json
+import lzma
 import re
 import stat
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Literal
+from typing import IO, Any, Literal
 
 from honestbayes.tables.errors import InputError
 
-GZIP_MAGIC = b"\x1f\x8b"
+Kind = Literal[
+    "csv",
+    "packed csv",
+    "parquet",
+    "npz",
+    "spreadsheet",
+    "arrow",
+    "json lines",
+    "series matrix",
+    "gct",
+]
+
+PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+}
+"""First bytes of packed texts, and what packed them. A zip archive of one file is one too."""
+
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzipFile)
+"""What is raised for packed data that are broken or end early."""
 
 _PARQUET_MAGIC = b"PAR1"
+_ARROW_MAGIC = b"ARROW1"
 _ZIP_MAGIC = b"PK\x03\x04"
+_OLD_SPREADSHEET_MAGIC = b"\xd0\xcf\x11\xe0"
 _TAR_MAGIC = (257, b"ustar")
 _LONGEST = 512
+_LONGEST_JSON = 1 << 24
 
-_SUPPORTED = "give CSV, TSV, Parquet or .npz"
+_SUPPORTED = "give CSV, a spreadsheet, Parquet or .npz"
 _AS_TABLE = "write the table as Parquet or CSV"
 _FOREIGN = (
-    (b"\xff\xfe", "UTF-16 text", 'save it as "CSV UTF-8"'),
-    (b"\xfe\xff", "UTF-16 text", 'save it as "CSV UTF-8"'),
-    (b"\xd0\xcf\x11\xe0", "an old spreadsheet", "save its sheet as CSV"),
     (b"\x93NUMPY", "a single NumPy array", "save X and y with numpy.savez"),
-    (b"\x89HDF", "an HDF5 file", "write the table as Parquet or CSV"),
-    (b"ARROW1", "an Arrow or Feather file", "write the table as Parquet or CSV"),
-    (b"BZh", "packed with bzip2", "unpack it, or pack it with gzip"),
-    (b"\xfd7zXZ", "packed with xz", "unpack it, or pack it with gzip"),
+    (b"\x89HDF", "an HDF5 file", _AS_TABLE),
     (b"\x28\xb5\x2f\xfd", "packed with zstd", "unpack it, or pack it with gzip"),
     (b"%PDF", "a PDF document", _SUPPORTED),
     (b"\x80\x02", "a Python pickle", _AS_TABLE),
@@ -47,16 +67,23 @@ _MARKUP = (
 )
 """How texts begin that are no tables of rows and columns."""
 
+_JSON_LINE = re.compile(rb'(\xef\xbb\xbf)?\{\s*"')
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):/+", re.IGNORECASE)
-_INSIDE_GZIP = (
+_INSIDE_PACKED = (
     (_PARQUET_MAGIC, "a Parquet file", "unpack it first"),
-    (_ZIP_MAGIC, "an archive", "unpack it first"),
-    (GZIP_MAGIC, "packed twice", "unpack it once"),
+    (_ARROW_MAGIC, "an Arrow file", "unpack it first"),
+    (_ZIP_MAGIC, "an archive or a spreadsheet", "unpack it first"),
+    (_OLD_SPREADSHEET_MAGIC, "a spreadsheet", "unpack it first"),
+    *((magic, "packed twice", "unpack it once") for magic in PACKED),
 )
-_NEITHER = {".parquet": "Parquet", ".pq": "Parquet", ".npz": "a NumPy archive"}
-
-
-Kind = Literal["csv", "packed csv", "parquet", "npz", "series matrix", "gct"]
+_NEITHER = {
+    ".parquet": "Parquet",
+    ".pq": "Parquet",
+    ".npz": "a NumPy archive",
+    ".xlsx": "a spreadsheet",
+    ".xls": "a spreadsheet",
+    ".ods": "a spreadsheet",
+}
 
 
 def recognise(path: Path) -> Kind:
@@ -68,22 +95,55 @@ def recognise(path: Path) -> Kind:
         raise InputError(msg)
     if start.startswith(_PARQUET_MAGIC):
         return "parquet"
+    if start.startswith(_ARROW_MAGIC):
+        return "arrow"
+    if start.startswith(_OLD_SPREADSHEET_MAGIC):
+        return "spreadsheet"
     if start.startswith(_ZIP_MAGIC):
-        _check_archive(path, name)
-        return "npz"
-    if start.startswith(GZIP_MAGIC):
+        kind = _of_archive(path, name)
+        if kind is not None:
+            return kind
+    if start.startswith((_ZIP_MAGIC, *PACKED)):
         inside = _unpacked_start(path, name)
-        _refuse(name, inside, ", once unpacked,", (*_FOREIGN, *_INSIDE_GZIP))
+        _refuse(name, inside, ", once unpacked,", (*_FOREIGN, *_INSIDE_PACKED))
         return _of_expression(inside) or "packed csv"
+    if _JSON_LINE.match(start) and _has_json_lines(path):
+        return "json lines"
     _refuse(name, start, "", _FOREIGN)
-    expression = _of_expression(start)
-    if expression is not None:
-        return expression
     promised = _NEITHER.get(path.suffix.lower())
-    if promised is not None and b"\0" in start:
+    if promised is not None and b"\0" in start and not start.startswith((b"\xff\xfe", b"\xfe\xff")):
         msg = f"{name} is not {promised}, despite its name, and not text either; write it again."
         raise InputError(msg)
-    return "csv"
+    return _of_expression(start) or "csv"
+
+
+def open_unpacked(path: Path) -> tuple[IO[bytes], IO[bytes]]:
+    """Open a file for reading; unpack it where it is packed.
+
+    Returns
+    -------
+    raw, unpacked : binary files
+        The file, which the caller closes, and its contents. They are one where it is not packed.
+    """
+    raw = path.open("rb")
+    start = raw.read(6)
+    raw.seek(0)
+    unpacked: Any = raw
+    if start.startswith(_ZIP_MAGIC):
+        archive = zipfile.ZipFile(raw)
+        unpacked = archive.open(_members(archive)[0])
+    elif start.startswith(b"\x1f\x8b"):
+        unpacked = gzip.GzipFile(fileobj=raw)
+    elif start.startswith(b"BZh"):
+        unpacked = bz2.BZ2File(raw)
+    elif start.startswith(b"\xfd7zXZ"):
+        unpacked = lzma.LZMAFile(raw)  # noqa: SIM115  # the caller closes it
+    return raw, unpacked
+
+
+def damaged(name: str) -> InputError:
+    """Return the error of a packed file that is broken."""
+    return InputError(f"{name} is damaged: its packed data are broken or end early; copy it again.")
 
 
 def _of_expression(start: bytes) -> Literal["series matrix", "gct"] | None:
@@ -91,6 +151,16 @@ def _of_expression(start: bytes) -> Literal["series matrix", "gct"] | None:
     if start.startswith((b"!Series_", b"!Sample_", b'"!Series_', b'"!Sample_')):
         return "series matrix"
     return "gct" if start.startswith((b"#1.2", b"#1.3")) else None
+
+
+def _has_json_lines(path: Path) -> bool:
+    """Whether the first line is a JSON object, and a second one follows."""
+    with path.open("rb") as file:
+        first, second = file.readline(_LONGEST_JSON), file.readline(_LONGEST)
+    try:
+        return isinstance(json.loads(first), dict) and second.lstrip().startswith(b"{")
+    except ValueError:
+        return False
 
 
 def _first_bytes(path: Path, name: str) -> bytes:
@@ -128,11 +198,14 @@ def _first_bytes(path: Path, name: str) -> bytes:
 
 def _unpacked_start(path: Path, name: str) -> bytes:
     try:
-        with gzip.open(path) as file:
-            return file.read(_LONGEST)
-    except (EOFError, zlib.error, OSError):
-        msg = f"{name} is damaged: its gzip data are broken or end early; copy it again."
+        raw, unpacked = open_unpacked(path)
+        with raw, unpacked:
+            return unpacked.read(_LONGEST)
+    except RuntimeError:  # what zipfile raises for a password
+        msg = f"{name} is protected by a password; unpack it first."
         raise InputError(msg) from None
+    except (*DAMAGED, OSError, NotImplementedError):
+        raise damaged(name) from None
 
 
 def _refuse(
@@ -152,16 +225,29 @@ def _refuse(
         raise InputError(msg)
 
 
-def _check_archive(path: Path, name: str) -> None:
+def _of_archive(path: Path, name: str) -> Literal["spreadsheet", "npz"] | None:
+    """Return the format of a zip archive; None where it holds one file to be unpacked."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.namelist()
+            files = _members(archive)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, LookupError):
         msg = f"{name} is a damaged archive; write it again."
         raise InputError(msg) from None
     if any(member.startswith("xl/") or member == "content.xml" for member in members):
-        msg = f"{name} is a spreadsheet, which is not read; save its sheet as CSV."
+        return "spreadsheet"
+    if any(member.endswith(".npy") for member in members):
+        return "npz"
+    if len(files) != 1:
+        msg = f"{name} is an archive of {len(files):,} files; unpack it and give the table inside."
         raise InputError(msg)
-    if not any(member.endswith(".npy") for member in members):
-        msg = f"{name} is an archive without NumPy arrays; unpack it and give the table inside."
-        raise InputError(msg)
+    return None
+
+
+def _members(archive: zipfile.ZipFile) -> list[str]:
+    """Return the files of an archive, without folders and what macOS adds."""
+    return [
+        member
+        for member in archive.namelist()
+        if not member.endswith("/") and not member.startswith("__MACOSX/")
+    ]

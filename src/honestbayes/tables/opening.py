@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from honestbayes.tables.csv_reader import ByteStream, TextForm, open_csv
+from honestbayes.tables.csv_reader import (
+    MAX_HEADER_ROW,
+    ByteStream,
+    TextForm,
+    detect_encoding,
+    open_csv,
+)
 from honestbayes.tables.errors import InputError, listed
 from honestbayes.tables.expression import SAMPLE, joined, open_gct, open_series_matrix, transposed
-from honestbayes.tables.files import DEFAULT_MAX_BYTES, TableFile, open_parquet
+from honestbayes.tables.files import DEFAULT_MAX_BYTES, TableFile, open_parquet, open_whole
 from honestbayes.tables.formats import recognise
 from honestbayes.tables.npz_reader import open_npz
+from honestbayes.tables.spreadsheet import open_spreadsheet
 
 
 def open_table(
@@ -25,9 +33,11 @@ def open_table(
     transpose: bool = False,
     phenotype: str | os.PathLike[str] | None = None,
     sample_id: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
     max_bytes: int | None = DEFAULT_MAX_BYTES,
 ) -> TableFile:
-    """Open a table: CSV, TSV (both also compressed), Parquet, a NumPy archive, GEO or GCT.
+    """Open a table of any format that is read (see the page on tables).
 
     Parameters
     ----------
@@ -48,6 +58,11 @@ def open_table(
         samples' identifiers. Its columns are features only where they are named.
     sample_id : str, optional
         Column of ``phenotype`` that identifies samples; by default its first.
+    sheet : str, optional
+        Sheet of a spreadsheet, by its name or number; needed where several hold cells.
+    header_row : int, optional
+        Line of a CSV file, or row of a sheet, that names the columns, counted from 1; by default
+        the first line that is no comment, or the first row of a sheet below its titles.
     max_bytes : int or None, default=4 GiB
         Limit on the unpacked bytes: of the whole table when it is read whole; of the whole file,
         if it is packed, or of one part when it is streamed. None lifts it.
@@ -62,8 +77,11 @@ def open_table(
         Where the file is not there, is no table, or its header cannot be used.
     """
     words: dict[str, Any] = {"missing": tuple(missing), "max_bytes": max_bytes}
-    form = TextForm(delimiter, decimal, encoding)
-    file = _opened(Path(path), form, words)
+    if header_row is not None and not 1 <= header_row <= MAX_HEADER_ROW:
+        msg = f"header_row is {header_row:,}; give a number from 1 to {MAX_HEADER_ROW:,}."
+        raise InputError(msg)
+    form = TextForm(delimiter, decimal, encoding, header_row)
+    file = _opened(Path(path), form, sheet, words)
     if transpose:
         if SAMPLE in file.apart:
             msg = f"{file.name} has its samples in rows already; leave out --transpose."
@@ -71,22 +89,22 @@ def open_table(
         file = transposed(file)
     if phenotype is not None:
         # What holds for the cells of the table need not hold for another program's file.
-        file = joined(file, _opened(Path(phenotype), TextForm(), words), sample_id)
+        file = joined(file, _opened(Path(phenotype), TextForm(), None, words), sample_id)
     elif sample_id is not None:
         msg = "--sample-id names a column of a phenotype file; give the file with --phenotype."
         raise InputError(msg)
     return file
 
 
-def _opened(path: Path, form: TextForm, words: dict[str, Any]) -> TableFile:
+def _opened(path: Path, form: TextForm, sheet: str | None, words: dict[str, Any]) -> TableFile:
     """Open a file as its format asks."""
     kind, max_bytes = recognise(path), words["max_bytes"]
+    notes: tuple[str, ...] = ()
     if kind == "parquet":
         parquet = open_parquet(path)
         return TableFile(path.name, "parquet", parquet.columns, parquet, **words)
     if kind == "npz":
         npz = open_npz(path, max_bytes)
-        notes: tuple[str, ...] = ()
         if npz.unused:
             notes = (f"Arrays other than X, y and names are not used: {listed(npz.unused)}.",)
         return TableFile(path.name, "npz", npz.columns, npz, notes=notes, **words)
@@ -94,7 +112,27 @@ def _opened(path: Path, form: TextForm, words: dict[str, Any]) -> TableFile:
         read = open_gct if kind == "gct" else open_series_matrix
         with ByteStream(path, max_bytes, form.encoding) as stream:
             return read(path.name, stream.text_lines(), words)
+    if kind == "spreadsheet":
+        return open_spreadsheet(path, sheet, form.header_row, words)
+    if kind in ("arrow", "json lines"):
+        return open_whole(path, kind, words)
+    if form.encoding is None:
+        encoding = detect_encoding(path)
+        if encoding is not None:
+            form = replace(form, encoding=encoding)
+            notes = (f"{path.name} is not UTF-8; it was read as {encoding} (--encoding decides).",)
     csv = open_csv(path, form, max_bytes, kind == "packed csv")
+    n_comments = csv.header.n_comments
+    if n_comments:
+        lines = "1 comment line" if n_comments == 1 else f"{n_comments:,} comment lines"
+        notes = (*notes, f"The header of {path.name} stands below {lines}.")
     return TableFile(
-        path.name, "csv", csv.columns, csv, marks=csv.header.marks, line_of=csv.line_of, **words
+        path.name,
+        "csv",
+        csv.columns,
+        csv,
+        marks=csv.header.marks,
+        line_of=csv.line_of,
+        notes=notes,
+        **words,
     )
