@@ -161,7 +161,8 @@ STOPPED = {
     **{
         f"numbers such as {example}": (
             lambda write=write: _with(
-                dose=lambda y, rng: [write(x) for x in rng.normal(50 + 5 * y, 8)]
+                # One cell is in no form, so that the column cannot be read as numbers.
+                dose=lambda y, rng: ["trace", *(write(x) for x in rng.normal(50 + 5 * y, 8)[1:])]
             ),
             "numbers with units",
             "dose",

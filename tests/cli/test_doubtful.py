@@ -196,11 +196,11 @@ def test_decimal_commas_are_found_column_by_column(run, folder):
     run("predict", "asked/model.honestbayes", "commas.csv", "--decimal", ",", cwd=folder).done()
 
 
-def test_another_alphabet_is_read_where_it_is_named(run, folder):
+def test_another_encoding_is_recognised_and_may_be_named(run, folder):
     frame = plain().assign(town=lambda t: np.where(np.arange(len(t)) % 3 == 0, "Köln", "Bonn"))
     frame.to_csv(folder / "latin.csv", index=False, encoding="latin-1")
-    said = run("fit", "latin.csv", *TARGET, cwd=folder).refused()
-    assert "--encoding latin-1" in said
+    printed = run("fit", "latin.csv", *TARGET, "--keep", "town", cwd=folder).done()
+    assert "latin.csv is not UTF-8; it was read as cp1252 (--encoding decides)." in printed
     words = ("--encoding", "latin-1")
     run("fit", "latin.csv", *TARGET, *words, "--keep", "town", cwd=folder).done()
     shown = run("inspect", "latin.honestbayes", cwd=folder).done()

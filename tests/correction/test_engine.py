@@ -149,7 +149,7 @@ def welch(column, y):
             as_criterion(welch),
             Event(1.0, (real_group((5, 5), 9),)),
             {"method": "exact"},
-            "not known exactly for criterion='welch'",
+            "has no exact form for criterion='welch'",
         ),
         (
             BinaryFeatures(),

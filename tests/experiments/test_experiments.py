@@ -242,7 +242,7 @@ def test_the_command_lists_runs_and_refuses(tmp_path: Path) -> None:
     assert (tmp_path / "correlations" / "page.md").exists()
     for words, told in (
         (["corelations"], "did you mean 'correlations'"),
-        (["correlations", "--all"], "not both"),
+        (["correlations", "--all"], "give either names or --all"),
         (["correlations", "--jobs", "0"], "--jobs is 0"),
     ):
         refused = runner.invoke(app, ["reproduce", *words, "-o", str(tmp_path)])
@@ -262,7 +262,7 @@ def test_an_experiment_without_its_data_is_skipped_in_words(
     monkeypatch.setattr("honestbayes.experiments.experiment.experiment", lambda _: needy)
     done = CliRunner().invoke(app, ["reproduce", "correlations", "-o", str(tmp_path)])
     assert done.exit_code == 0
-    assert "skipped, for want of 'colon_alon.npz'" in done.output
+    assert "skipped, because it needs 'colon_alon.npz'" in done.output
     assert not list(tmp_path.iterdir())
 
 

@@ -67,7 +67,7 @@ def test_a_column_of_numbers_with_units_stops_and_names_the_option_that_drops_it
     (finding,) = train(STOPPED["numbers such as 28.1 mg"][0]()).findings
     assert finding.in_command().startswith("'dose' holds numbers with a unit, such as '")
     assert finding.in_command().endswith(
-        " mg' in row 1, which are not read as numbers; write the numbers without the unit, or "
+        " mg' in row 2, which are not read as numbers; write the numbers without the unit, or "
         "use: --ignore dose"
     )
     years = train(STOPPED["numbers such as 45 years"][0]().iloc[:80]).findings[0]

@@ -59,7 +59,7 @@ def test_a_transposed_table_with_a_phenotype_file_gives_the_table_of_samples(
     data = read_training(file, target="disease", coded=True)
     same(data, frame, y)
     assert f"All {N} samples of expression.{suffix} are in pheno.csv." in data.notes
-    assert any("'geo', 'age', 'stage' are known of the samples" in note for note in data.notes)
+    assert any("'geo', 'age', 'stage': columns of the phenotype" in note for note in data.notes)
 
 
 def test_columns_of_the_phenotype_are_features_or_covariates_only_where_they_are_named(

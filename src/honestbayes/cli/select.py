@@ -661,6 +661,7 @@ def select(
             merge_labels=merge_labels,
             missing_labels=missing_label or (),
             keep_labels=keep_labels,
+            units=False,  # the reduced table has the cells of the file
         )
         data.refuse_doubts(file.name)
         weight = None if weights is None else row_weights(file, weights, data.row_numbers)

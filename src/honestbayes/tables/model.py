@@ -25,6 +25,7 @@ from honestbayes.tables.encoding import Encoding
 from honestbayes.tables.errors import InputError, RowLocations, listed, shown
 from honestbayes.tables.files import TableFile
 from honestbayes.tables.training import TrainingTable
+from honestbayes.tables.units import CellForm, forms_from_plain, forms_to_plain, with_numbers
 from honestbayes.types import AnyArray, FloatArray
 
 KIND = "table model"
@@ -53,6 +54,8 @@ class TableModel:
         Cells that are missing, beside those that always are.
     trained_on : str or None
         A hash of the rows that the model was trained on, all in one; None: not known.
+    forms : tuple of CellForm
+        Columns whose cells hold a number and more, such as a unit.
     """
 
     estimator: Estimator
@@ -61,18 +64,21 @@ class TableModel:
     labels: tuple[str, ...]
     missing: tuple[str, ...] = ()
     trained_on: str | None = None
+    forms: tuple[CellForm, ...] = ()
 
     @classmethod
     def of_training(cls, estimator: Estimator, table: TrainingTable) -> Self:
         """Combine a model fitted to ``table.X`` and ``table.y`` with the table's encoding."""
         kept = tuple(estimator.kept_columns().tolist())
+        encoding = table.encoding.take(kept)
         return cls(
             estimator.on_kept_columns(),
-            table.encoding.take(kept),
+            encoding,
             table.target,
             table.labels,
             table.missing,
             content_hash(row_digests(table.X.iloc[:, list(kept)].to_numpy(), table.y)),
+            tuple(form for form in table.forms if set(form.names) & set(encoding.columns)),
         )
 
     def was_trained_on(self, digests: Iterable[bytes]) -> bool:
@@ -89,7 +95,8 @@ class TableModel:
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that a table must have."""
-        return self.encoding.columns
+        source = {name: form.column for form in self.forms for name in form.names}
+        return tuple(dict.fromkeys(source.get(name, name) for name in self.encoding.columns))
 
     def encode(
         self, table: Any, *, first_row: int = 1, decimal: str = "."
@@ -109,7 +116,9 @@ class TableModel:
         if self.missing:
             cells = {name: without(rows[name], self.missing) for name in self.columns}
             rows = pa.table(cells)
-        return self.encoding.apply(rows, locations=RowLocations(first=first_row), decimal=decimal)
+        locations = RowLocations(first=first_row)
+        rows = with_numbers(rows, self.forms, locations=locations)
+        return self.encoding.apply(rows, locations=locations, decimal=decimal)
 
     def predict_proba(self, table: Any, *, class_prior: Any = None) -> FloatArray:
         """Return the probability of each class, in the order of the labels, shape (n, C).
@@ -195,7 +204,7 @@ class TableModel:
         wanted = tuple(dict.fromkeys((*self.columns, *more)))
         first_row = 1
         names = set(more) - set(self.columns)
-        text = {*self.encoding.text_columns, *more}
+        text = {*self.encoding.text_columns, *(form.column for form in self.forms), *more}
         with closing(file.batches(wanted, text=text, names=names)) as parts:
             for rows in parts:
                 features, unknown = self.encode(rows, first_row=first_row, decimal=file.decimal)
@@ -230,6 +239,7 @@ class TableModel:
             "labels": list(self.labels),
             "missing": list(self.missing),
             "trained_on": self.trained_on or None,
+            **({"forms": forms_to_plain(self.forms)} if self.forms else {}),
         }
         return content, arrays
 
@@ -260,6 +270,12 @@ class TableModel:
             "trained_on",
             "is not a hash",
         )
+        forms: tuple[CellForm, ...] = ()
+        if entries.has("forms"):
+            try:
+                forms = tuple(forms_from_plain(entries.value("forms")))
+            except ValueError as error:
+                entries.refuse("forms", str(error))
         kind = entries.value("estimator_kind")
         known = {spec.kind: spec.estimator for spec in table_specs().values()}
         entries.check(isinstance(kind, str) and kind in known, "estimator_kind", "is unknown")
@@ -273,7 +289,7 @@ class TableModel:
         if estimator.classes_.tolist() != list(range(len(labels))):
             msg = "the model's classes are not the indices of its labels"
             raise ModelFileError(msg)
-        return cls(estimator, encoding, target, tuple(labels), tuple(missing), trained_on)
+        return cls(estimator, encoding, target, tuple(labels), tuple(missing), trained_on, forms)
 
 
 def content_hash(digests: Iterable[bytes]) -> str:

@@ -33,6 +33,7 @@ from honestbayes.tables.errors import DoubtfulTable, InputError, RowLocations, l
 from honestbayes.tables.expression import SAMPLE, transposition_hint
 from honestbayes.tables.files import TableFile
 from honestbayes.tables.target import read_target
+from honestbayes.tables.units import CellForm, find_forms, with_numbers
 from honestbayes.types import AnyArray, IntArray
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ class TrainingTable:
         Features that come from columns kept by design.
     covariates : tuple of str
         Features that are conditioned on and not modelled.
+    forms : tuple of CellForm
+        Columns whose cells hold a number and more, such as a unit.
     ignored : tuple of str
         Columns that the user left out.
     notes : tuple of str
@@ -102,6 +105,7 @@ class TrainingTable:
     missing: tuple[str, ...] = ()
     decided: tuple[str, ...] = ()
     covariates: tuple[str, ...] = ()
+    forms: tuple[CellForm, ...] = ()
 
     def class_counts(self) -> list[int]:
         """Return how many cases each class has."""
@@ -140,6 +144,7 @@ def read_training(
     merge_labels: bool = False,
     missing_labels: Collection[str] = (),
     keep_labels: bool = False,
+    units: bool = True,
 ) -> TrainingTable:
     """Read a table and encode it for training.
 
@@ -175,6 +180,9 @@ def read_training(
         Labels of the target, in any spelling, that mean that the class is missing.
     keep_labels : bool, default=False
         Whether all labels of the target are classes as they are.
+    units : bool, default=True
+        Whether cells with a unit, thousands separators or two numbers are read as numbers, where a
+        whole column is written so.
 
     Raises
     ------
@@ -208,7 +216,12 @@ def read_training(
     locations = file.locations(row_numbers)
     if used.size < table.num_rows:
         table = table.take(pa.array(used))
-    candidates = decided_table(table.select(wanted), given, file.decimal_of, locations)
+    raw = table.select(wanted)
+    commas = file.decimal == "," or "," in file.marks.values()
+    forms = find_forms(raw, without=given, commas=commas) if units else ()
+    candidates = decided_table(
+        with_numbers(raw, forms, locations=locations), given, file.decimal_of, locations
+    )
     columns = _columns(file, candidates, given, keep, locations)
     encoding = encoding_of(columns, coded=coded)
     look = partial(
@@ -269,6 +282,7 @@ def read_training(
             *classes.notes,
             *_row_notes(lost, target),
             *_mark_notes(file, columns),
+            *(form.describe() for form in forms),
             *_column_notes(columns),
             *_covariate_notes(apart),
         ),
@@ -276,6 +290,7 @@ def read_training(
         missing=file.missing,
         decided=tuple(given),
         covariates=tuple(f.name for f in encoding.features if f.column in apart),
+        forms=forms,
     )
 
 
@@ -283,10 +298,10 @@ def _apart_notes(names: Sequence[str]) -> Iterator[str]:
     """Yield a note on columns of the phenotype that are no features."""
     names = [name for name in names if name != SAMPLE]
     if names:
-        which = "is known of the samples and is not a feature"
-        if len(names) > 1:
-            which = "are known of the samples and are not features"
-        yield f"{listed(names)} {which}; --covariates or --keep makes it one."
+        yield (
+            f"{listed(names)}: columns of the phenotype are features only where --covariates or "
+            "--keep names them."
+        )
 
 
 def _covariate_notes(names: Sequence[str]) -> Iterator[str]:
