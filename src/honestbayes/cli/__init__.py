@@ -38,7 +38,7 @@ HEADINGS = {
     "Evaluation": ("folds", "repeats", "leave_one_out", "path", "compare", "quick", "check"),
     "Reading the file": (
         *("missing", "categorical", "measured", "flags", "keep_duplicates"),
-        *("delimiter", "decimal", "encoding", "sheet", "header_row"),
+        *("delimiter", "decimal", "encoding", "sheet", "header_row", "layer"),
         *("transpose", "phenotype", "sample_id", "max_size"),
     ),
     "Output": ("out", "contexts", "quiet", "as_json"),

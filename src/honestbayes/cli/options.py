@@ -116,6 +116,9 @@ HeaderRow = Annotated[
         "--header-row", min=1, metavar="N", help="Line that names the columns; found by default."
     ),
 ]
+Layer = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Layer of an .h5ad file to read instead of X.")
+]
 Transpose = Annotated[
     bool,
     typer.Option(
@@ -149,6 +152,7 @@ class Reading:
     encoding: FileEncoding = None
     sheet: Sheet = None
     header_row: HeaderRow = None
+    layer: Layer = None
     transpose: Transpose = False
     phenotype: Phenotype = None
     sample_id: SampleId = None
@@ -172,6 +176,7 @@ class Reading:
             missing=missing_words(self.missing),
             sheet=self.sheet,
             header_row=self.header_row,
+            layer=self.layer,
             transpose=self.transpose,
             phenotype=self.phenotype,
             sample_id=self.sample_id,
@@ -277,8 +282,8 @@ features: they do so inside folds, inside folds, inside folds."""
 Table = Annotated[
     Path,
     typer.Argument(
-        help="CSV, TSV, spreadsheet, Parquet, Feather, JSON lines, GEO series matrix, GCT, or npz "
-        "with arrays X and y; - reads the standard input.",
+        help="CSV, TSV, spreadsheet, Parquet, Feather, JSON lines, GEO series matrix, GCT, .h5ad, "
+        "or npz with arrays X and y; - reads the standard input.",
         readable=False,
     ),
 ]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @one_line_errors
-@given.reads_tables("transpose", "phenotype", "sample_id")
+@given.reads_tables("transpose", "phenotype", "sample_id", "layer")
 def pack(
     table: Annotated[
         Path,

@@ -162,7 +162,7 @@ class Collapse(StrEnum):
 
 
 @one_line_errors
-@given.reads_tables("decimal", "transpose", "phenotype", "sample_id")
+@given.reads_tables("decimal", "transpose", "phenotype", "sample_id", "layer")
 def sequence(
     source: Annotated[
         Path,

@@ -14,7 +14,6 @@ from typing import Annotated
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from honestbayes.data.source import Block, Source, is_beyond_memory, whole_columns
 from honestbayes.files.fields import Check, Floats
@@ -23,6 +22,9 @@ from honestbayes.types import AnyArray, FloatArray, IntArray
 _MOST_KNOTS = 1024
 """Order statistics of a column that are remembered; of more rows, evenly spaced ones."""
 
+
+_FEW_CELLS = 1 << 16
+"""Cells below which it is not worth finding out which columns hold counts."""
 
 _FEW_COMPARISONS = 6000
 """Up to so many in a column, new values are compared with all knots of all columns at once."""
@@ -33,8 +35,27 @@ _REMEMBERED_CELLS = 1 << 23
 
 
 def scores_of(values: AnyArray) -> FloatArray:
-    """Return the normal scores of the cells of each column among themselves; NaN stays."""
-    return _sorted_scores(np.asarray(values, dtype=float))[2]
+    """Return the normal scores of the cells of each column among themselves; NaN stays.
+
+    Columns of small whole numbers, such as counts, are not sorted: how often each number occurs
+    gives the same ranks.
+    """
+    if values.dtype.kind == "f" and values.size < _FEW_CELLS:
+        return _sorted_scores(np.asarray(values, dtype=float))[2]
+    # In the order of columns, which are looked up one by one.
+    x = np.asfortranarray(values)
+    with np.errstate(invalid="ignore"):  # NaN is no number of this kind
+        codes = x.astype(np.uint8)
+    counted = (codes == x).all(axis=0)
+    scores = np.empty(x.shape, order="F")
+    others = np.flatnonzero(~counted)
+    if others.size:
+        scores[:, others] = _sorted_scores(np.asarray(x[:, others], dtype=float))[2]
+    for j in np.flatnonzero(counted).tolist():
+        size = np.bincount(codes[:, j])
+        ranks = np.cumsum(size) - (size - 1) / 2  # of equal cells, the mean
+        scores[:, j] = ndtri((ranks - 0.5) / len(x))[codes[:, j]]
+    return scores
 
 
 def _sorted_scores(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -54,12 +75,26 @@ def _sorted_scores(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     if unlike.size:
         observed = np.maximum((~np.isnan(value[:, unlike])).sum(axis=0), 1)
         missing = np.isnan(value[:, unlike])
-        ranks = rankdata(np.where(missing, np.inf, value[:, unlike]), axis=0)
+        ranks = _ranks_in_order(value[:, unlike])
         shares = np.where(missing, np.nan, (ranks - 0.5) / observed)
         score[:, unlike] = ndtri(shares)
     in_place = np.empty(x.shape)
     np.put_along_axis(in_place, order, score, axis=0)
     return value, score, in_place
+
+
+def _ranks_in_order(value: FloatArray) -> FloatArray:
+    """Return the ranks of the cells of columns in ascending order; equal cells share the mean."""
+    n = len(value)
+    index = np.arange(n)[:, None]
+    new = np.ones(value.shape, dtype=bool)
+    new[1:] = value[1:] != value[:-1]
+    first = np.maximum.accumulate(np.where(new, index, 0), axis=0)
+    end = np.ones(value.shape, dtype=bool)
+    end[:-1] = new[1:]
+    last = np.minimum.accumulate(np.where(end, index, n)[::-1], axis=0)[::-1]
+    ranks: FloatArray = (first + last) / 2 + 1
+    return ranks
 
 
 @dataclass(frozen=True, slots=True, eq=False)

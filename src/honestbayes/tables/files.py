@@ -349,15 +349,19 @@ def open_whole(
 
 
 def frame_table(frame: Any, name: str) -> TableFile:
-    """Return a pandas or polars frame as a table that :func:`read_training` takes.
+    """Return a frame, or an AnnData object, as a table that :func:`read_training` takes.
 
     Parameters
     ----------
-    frame : pandas or polars frame
-        With the class in one of its columns.
+    frame : pandas or polars frame, or AnnData
+        With the class in one of its columns; AnnData has it in ``obs``.
     name : str
         What the table is called in messages and in a report.
     """
+    if hasattr(frame, "obs") and hasattr(frame, "var_names"):
+        from honestbayes.tables.anndata import anndata_table  # which imports this module
+
+        return anndata_table(frame, name)
     if type(frame).__module__.split(".")[0] == "polars":
         table = frame.to_arrow()
     else:

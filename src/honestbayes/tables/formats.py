@@ -28,6 +28,7 @@ Kind = Literal[
     "json lines",
     "series matrix",
     "gct",
+    "h5ad",
 ]
 
 PACKED = {
@@ -42,6 +43,7 @@ DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzi
 
 _PARQUET_MAGIC = b"PAR1"
 _ARROW_MAGIC = b"ARROW1"
+_HDF_MAGIC = b"\x89HDF"
 _ZIP_MAGIC = b"PK\x03\x04"
 _OLD_SPREADSHEET_MAGIC = b"\xd0\xcf\x11\xe0"
 _TAR_MAGIC = (257, b"ustar")
@@ -52,7 +54,6 @@ _SUPPORTED = "give CSV, a spreadsheet, Parquet or .npz"
 _AS_TABLE = "write the table as Parquet or CSV"
 _FOREIGN = (
     (b"\x93NUMPY", "a single NumPy array", "save X and y with numpy.savez"),
-    (b"\x89HDF", "an HDF5 file", _AS_TABLE),
     (b"\x28\xb5\x2f\xfd", "packed with zstd", "unpack it, or pack it with gzip"),
     (b"%PDF", "a PDF document", _SUPPORTED),
     (b"\x80\x02", "a Python pickle", _AS_TABLE),
@@ -99,6 +100,8 @@ def recognise(path: Path) -> Kind:
         return "arrow"
     if start.startswith(_OLD_SPREADSHEET_MAGIC):
         return "spreadsheet"
+    if start.startswith(_HDF_MAGIC):
+        return "h5ad"
     if start.startswith(_ZIP_MAGIC):
         kind = _of_archive(path, name)
         if kind is not None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from honestbayes.tables.anndata import open_h5ad
 from honestbayes.tables.csv_reader import (
     MAX_HEADER_ROW,
     ByteStream,
@@ -35,6 +36,7 @@ def open_table(
     sample_id: str | None = None,
     sheet: str | None = None,
     header_row: int | None = None,
+    layer: str | None = None,
     max_bytes: int | None = DEFAULT_MAX_BYTES,
 ) -> TableFile:
     """Open a table of any format that is read (see the page on tables).
@@ -63,6 +65,8 @@ def open_table(
     header_row : int, optional
         Line of a CSV file, or row of a sheet, that names the columns, counted from 1; by default
         the first line that is no comment, or the first row of a sheet below its titles.
+    layer : str, optional
+        Layer of an .h5ad file whose numbers are read instead of X.
     max_bytes : int or None, default=4 GiB
         Limit on the unpacked bytes: of the whole table when it is read whole; of the whole file,
         if it is packed, or of one part when it is streamed. None lifts it.
@@ -81,7 +85,7 @@ def open_table(
         msg = f"header_row is {header_row:,}; give a number from 1 to {MAX_HEADER_ROW:,}."
         raise InputError(msg)
     form = TextForm(delimiter, decimal, encoding, header_row)
-    file = _opened(Path(path), form, sheet, words)
+    file = _opened(Path(path), form, words, sheet=sheet, layer=layer)
     if transpose:
         if SAMPLE in file.apart:
             msg = f"{file.name} has its samples in rows already; leave out --transpose."
@@ -89,14 +93,21 @@ def open_table(
         file = transposed(file)
     if phenotype is not None:
         # What holds for the cells of the table need not hold for another program's file.
-        file = joined(file, _opened(Path(phenotype), TextForm(), None, words), sample_id)
+        file = joined(file, _opened(Path(phenotype), TextForm(), words), sample_id)
     elif sample_id is not None:
         msg = "--sample-id names a column of a phenotype file; give the file with --phenotype."
         raise InputError(msg)
     return file
 
 
-def _opened(path: Path, form: TextForm, sheet: str | None, words: dict[str, Any]) -> TableFile:
+def _opened(
+    path: Path,
+    form: TextForm,
+    words: dict[str, Any],
+    *,
+    sheet: str | None = None,
+    layer: str | None = None,
+) -> TableFile:
     """Open a file as its format asks."""
     kind, max_bytes = recognise(path), words["max_bytes"]
     notes: tuple[str, ...] = ()
@@ -114,6 +125,11 @@ def _opened(path: Path, form: TextForm, sheet: str | None, words: dict[str, Any]
             return read(path.name, stream.text_lines(), words)
     if kind == "spreadsheet":
         return open_spreadsheet(path, sheet, form.header_row, words)
+    if layer is not None and kind != "h5ad":
+        msg = f"{path.name} is no .h5ad file, and has no layers; leave out --layer."
+        raise InputError(msg)
+    if kind == "h5ad":
+        return open_h5ad(path, layer, words)
     if kind in ("arrow", "json lines"):
         return open_whole(path, kind, words)
     if form.encoding is None:
