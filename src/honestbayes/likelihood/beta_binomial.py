@@ -320,3 +320,154 @@ def log_pair_integrals(alpha, theta, weight, n0, n1, i0, i1, log_likelihood, mea
             first += theta[m] * term
         log_likelihood[d] = top + math.log(total) + constant
         mean_theta[d] = first / total
+
+
+@kernel()
+def _node_constants(alpha, theta):
+    """Tabulate what :func:`_log_rising_at` needs at each node, shape (M, 5).
+
+    Columns: a = alpha theta, log(theta), where Stirling's series starts, and its constant and
+    slope in i. Below ``_SHIFT`` the series starts at a + ``_SHIFT`` and the first factors are
+    multiplied out, as in :func:`log_rising`.
+    """
+    table = np.empty((theta.size, 5))
+    for m in range(theta.size):
+        a = alpha * theta[m]
+        log_theta = math.log(theta[m]) if theta[m] > 0.0 else -np.inf
+        above = a
+        constant = 0.0
+        slope = log_theta
+        if 0.0 < a < _SHIFT:
+            above = a + _SHIFT
+            product = 1.0
+            for l in range(_SHIFT):
+                product *= a + l
+            slope += math.log(above) - math.log(a)
+            constant = math.log(product) - _SHIFT * math.log(above)
+        if a > 0.0:
+            constant -= _stirling_rest(above)
+        table[m, 0] = a
+        table[m, 1] = log_theta
+        table[m, 2] = above
+        table[m, 3] = constant
+        table[m, 4] = slope
+    return table
+
+
+@kernel()
+def _log_rising_at(node, i):
+    """Return :func:`log_rising` (a, i) + i log(theta), with what depends on the node tabulated."""
+    if i == 0:
+        return 0.0
+    if node[0] == 0.0:
+        return -np.inf  # at the ends of the interval only constant columns are possible
+    if i <= _SHIFT:
+        product = 1.0
+        for l in range(1, i):
+            product *= 1.0 + l / node[0]
+        return math.log(product) + i * node[1]
+    above = node[2]
+    rest = i - (0.0 if above == node[0] else float(_SHIFT))
+    return (
+        node[3]
+        + i * node[4]
+        + (above + rest - 0.5) * math.log1p(rest / above)
+        - rest
+        + _stirling_rest(above + rest)
+    )
+
+
+@kernel()
+def _near_mode(nodes_one, nodes_zero, start, weight, n0, n1, i0, i1, share, terms):
+    """Fill ``terms[lo:hi]`` with log P(column | theta) around the mode; return lo, hi, the largest.
+
+    A term is a sum of logarithms of functions linear in theta, so it is concave: beyond the mode it
+    only falls. Once it has fallen to ``share`` of the sum so far, all nodes beyond, whose weights
+    sum to 1 at most, add no more than that share. This holds whatever the weights are: with a
+    mode in a cell of hardly any weight the sum so far is small, and more nodes are used.
+    """
+    top = -np.inf
+    total = 0.0
+    lo, hi = start, start
+    for side in range(2):
+        m = start if side == 0 else start - 1
+        before = -np.inf
+        while 0 <= m < weight.size:
+            one, zero = nodes_one[m], nodes_zero[m]
+            term = _log_rising_at(one, i0) + _log_rising_at(one, i1)
+            term += _log_rising_at(zero, n0 - i0) + _log_rising_at(zero, n1 - i1)
+            terms[m] = term
+            if term > top:
+                total = total * math.exp(top - term) + weight[m]
+                top = term
+            elif term > -np.inf:
+                relative = math.exp(term - top)
+                total += weight[m] * relative
+                if relative <= share * total and term < before:
+                    break
+            before = term
+            if side == 0:
+                m += 1
+                hi = m
+            else:
+                lo = m
+                m -= 1
+    return lo, hi, top
+
+
+@kernel()
+def _near_index(theta, alpha, n0, n1, i0, i1):
+    """Return a node near the mode: the frequency in both classes, weighted by its precision."""
+    weight0 = 1.0 / (n0 + alpha)
+    weight1 = 1.0 / (n1 + alpha)
+    frequency = (weight0 * i0 + weight1 * i1) / (weight0 * n0 + weight1 * n1)
+    # Not the last node, which may be theta = 1, where only a constant column is possible.
+    return max(min(np.searchsorted(theta, frequency), theta.size - 2), 0)
+
+
+@kernel()
+def log_pair_integrals_near_modes(
+    alpha, theta, weight, n0, n1, i0, i1, share, log_likelihood, mean_theta
+):
+    """Do :func:`log_pair_integrals` without the nodes that together add less than ``share``."""
+    nodes_one = _node_constants(alpha, theta)
+    nodes_zero = _node_constants(alpha, 1.0 - theta)
+    terms = np.empty(theta.size)
+    for d in range(i0.size):
+        start = _near_index(theta, alpha, n0[d], n1[d], i0[d], i1[d])
+        lo, hi, top = _near_mode(
+            nodes_one, nodes_zero, start, weight, n0[d], n1[d], i0[d], i1[d], share, terms
+        )
+        total = 0.0
+        first = 0.0
+        for m in range(lo, hi):
+            term = weight[m] * math.exp(terms[m] - top)
+            total += term
+            first += theta[m] * term
+        constant = log_rising(alpha, n0[d]) + log_rising(alpha, n1[d])
+        log_likelihood[d] = top + math.log(total) - constant
+        mean_theta[d] = first / total
+
+
+@kernel()
+def log_cell_integrals_near_modes(alpha, theta, weight, n0, n1, i0, i1, share, log_likelihood):
+    """Fill log P(column | alpha, theta in cell), shape (D, C), where each cell has M / C nodes.
+
+    Cells in which a column is less probable than ``share`` of the sum over cells may get -inf.
+    """
+    nodes_one = _node_constants(alpha, theta)
+    nodes_zero = _node_constants(alpha, 1.0 - theta)
+    terms = np.empty(theta.size)
+    per_cell = theta.size // log_likelihood.shape[1]
+    for d in range(i0.size):
+        start = _near_index(theta, alpha, n0[d], n1[d], i0[d], i1[d])
+        lo, hi, top = _near_mode(
+            nodes_one, nodes_zero, start, weight, n0[d], n1[d], i0[d], i1[d], share, terms
+        )
+        log_likelihood[d] = 0.0
+        for m in range(lo, hi):
+            log_likelihood[d, m // per_cell] += weight[m] * math.exp(terms[m] - top)
+        constant = top - log_rising(alpha, n0[d]) - log_rising(alpha, n1[d])
+        for cell in range(log_likelihood.shape[1]):
+            value = log_likelihood[d, cell]
+            log_likelihood[d, cell] = math.log(value) + constant if value > 0.0 else -np.inf

@@ -5,6 +5,7 @@ Features with the same counts share everything, so all work is done over distinc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,6 +17,10 @@ from honestbayes.types import FloatArray, IntArray
 
 TABLES_UP_TO = 500
 """In larger classes no tables over all counts are made, only the pairs that occur."""
+
+NEGLIGIBLE_SHARE = 1e-9
+"""Above that size, bound on the share of a feature's likelihood that the rule over theta leaves
+out, and on the error of coarser rules. 0: every node of the rule is used."""
 
 _UNDERFLOW = 1e-250
 
@@ -114,12 +119,17 @@ def class_tables(
     return table0, table1, rule.weight / total0 / total1
 
 
+CoarserRule = Callable[[float, tuple[int, ...], float], ThetaRule]
+"""Given alpha, the classes' observed cases and a bound on the error, a rule with fewer nodes."""
+
+
 class CountLikelihood:
     """P(column of a feature | alpha), theta integrated out, for distinct counts.
 
     Equations 18 and 24 of the 2008 paper. The groups are sets of pairs with the same numbers of
     observed cases; small ones and large classes go pair by pair in logarithms, the others
-    through tables of beta-binomial probabilities.
+    through tables of beta-binomial probabilities. In large classes the logarithms are taken only
+    at nodes near the mode of each pair, and at those of a coarser rule where ``coarser`` has one.
     """
 
     def __init__(
@@ -128,8 +138,10 @@ class CountLikelihood:
         interval: tuple[float, float],
         rule: ThetaRule | None = None,
         refine: float = 1.0,
+        coarser: CoarserRule | None = None,
     ) -> None:
         self.counts = counts
+        self._coarser = coarser
         self._interval = interval
         self._rule = rule
         self._refine = refine
@@ -158,6 +170,8 @@ class CountLikelihood:
             if max(n0, n1) <= TABLES_UP_TO and size > n // 32:
                 part = self._by_table(alpha, rule, n0, n1, members)
             else:
+                if max(n0, n1) > TABLES_UP_TO and NEGLIGIBLE_SHARE and self._coarser is not None:
+                    rule = self._coarser(alpha, (n0, n1), NEGLIGIBLE_SHARE)
                 part = self._by_pair(alpha, rule, members)
             log_likelihood[members], mean_theta[members] = part
         return log_likelihood, mean_theta
@@ -178,6 +192,18 @@ class CountLikelihood:
                 beta_binomial.cell_integrals(table0, table1, weight, i0, i1, likelihood)
                 ways = self.log_ways[members][:, None]
                 result[members] = np.log(np.maximum(likelihood, 1e-300)) - ways
+            elif NEGLIGIBLE_SHARE:
+                part = np.empty((members.size, n_cells))
+                beta_binomial.log_cell_integrals_near_modes(
+                    alpha,
+                    rule.theta,
+                    rule.weight,
+                    *self.counts.observed[:, members],
+                    *self.counts.ones[:, members],
+                    NEGLIGIBLE_SHARE,
+                    part,
+                )
+                result[members] = part
             else:
                 theta, weight = (part.reshape(n_cells, -1) for part in (rule.theta, rule.weight))
                 for cell in range(n_cells):
@@ -211,6 +237,20 @@ class CountLikelihood:
         log_likelihood, mean_theta = np.empty(members.size), np.empty(members.size)
         i0, i1 = self.counts.ones[:, members]
         n0, n1 = self.counts.observed[:, members]
+        if NEGLIGIBLE_SHARE and max(n0.max(initial=0), n1.max(initial=0)) > TABLES_UP_TO:
+            beta_binomial.log_pair_integrals_near_modes(
+                alpha,
+                rule.theta,
+                rule.weight,
+                n0,
+                n1,
+                i0,
+                i1,
+                NEGLIGIBLE_SHARE,
+                log_likelihood,
+                mean_theta,
+            )
+            return log_likelihood, mean_theta
         beta_binomial.log_pair_integrals(
             alpha, rule.theta, rule.weight, n0, n1, i0, i1, log_likelihood, mean_theta
         )
@@ -231,9 +271,13 @@ class GivenMargin:
     """
 
     def __init__(
-        self, counts: DistinctCounts, interval: tuple[float, float], rule: ThetaRule
+        self,
+        counts: DistinctCounts,
+        interval: tuple[float, float],
+        rule: ThetaRule,
+        coarser: CoarserRule | None = None,
     ) -> None:
-        self._plain = CountLikelihood(counts, interval, rule)
+        self._plain = CountLikelihood(counts, interval, rule, coarser=coarser)
         self._rule = rule
         key = np.concatenate([counts.observed, counts.ones.sum(axis=0)[None]])
         self._margins, self._margin = np.unique(key, axis=1, return_inverse=True)

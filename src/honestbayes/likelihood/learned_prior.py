@@ -39,6 +39,8 @@ from honestbayes.likelihood.quadrature import (
     AlphaPrior,
     ThetaRule,
     cell_rule,
+    nodes_for_error,
+    rule_on_cells,
 )
 from honestbayes.threads import one_blas_thread
 from honestbayes.types import FloatArray, IntArray
@@ -173,7 +175,7 @@ class ThetaDensity:
 
     def likelihood(self, counts: DistinctCounts) -> CountLikelihood | GivenMargin:
         """Return the likelihood of alpha for features whose theta has this density."""
-        return feature_likelihood(counts, self.rule, self.given_margin)
+        return feature_likelihood(counts, self)
 
     def with_alpha(self, learned: LearnedAlpha) -> LearnedPrior:
         """Return the distribution of features, given that of alpha."""
@@ -200,20 +202,36 @@ def learn_theta(
     """Estimate the density of theta; parameters as in `learn_prior`."""
     n = most_cases(counts)
     edges, uniform = cell_rule(N_CELLS, n, interval)
-    per_cell = uniform.weight.reshape(N_CELLS, -1)
     cell_weights = _learn_cells(counts, uniform, prior, n)
-    # Within a cell the density stays that of the support: its nodes are scaled alike.
-    shares = cell_weights / per_cell.sum(axis=1)
-    rule = ThetaRule(uniform.theta, (per_cell * shares[:, None]).ravel())
+    rule = _with_cell_weights(uniform, cell_weights)
     return ThetaDensity(edges, cell_weights, rule, margins_are_fixed(counts))
 
 
 def feature_likelihood(
-    counts: DistinctCounts, rule: ThetaRule, given_margin: bool
+    counts: DistinctCounts, density: ThetaDensity | LearnedPrior
 ) -> CountLikelihood | GivenMargin:
     """Likelihood of alpha for features whose theta has the learned density."""
-    kind = GivenMargin if given_margin else CountLikelihood
-    return kind(counts, (0.0, 1.0), rule)
+    n_cells = density.cell_weights.size
+    interval = (float(density.edges[0]), float(density.edges[-1]))
+
+    def coarser(alpha: float, cases: tuple[int, ...], error: float) -> ThetaRule:
+        # A small alpha makes the likelihood wide, so that fewer nodes do; never more than the rule
+        # has, so that one constant bounds the difference from it.
+        n_nodes = nodes_for_error(n_cells, alpha, cases, interval, error)
+        if n_nodes * n_cells >= density.rule.theta.size:
+            return density.rule
+        _, uniform = rule_on_cells(n_cells, n_nodes, interval)
+        return _with_cell_weights(uniform, density.cell_weights)
+
+    kind = GivenMargin if density.given_margin else CountLikelihood
+    return kind(counts, (0.0, 1.0), density.rule, coarser=coarser)
+
+
+def _with_cell_weights(uniform: ThetaRule, cell_weights: FloatArray) -> ThetaRule:
+    """Give cells their weights; within a cell the density stays that of the support."""
+    per_cell = uniform.weight.reshape(cell_weights.size, -1)
+    shares = cell_weights / per_cell.sum(axis=1)
+    return ThetaRule(uniform.theta, (per_cell * shares[:, None]).ravel())
 
 
 def _learn_cells(
