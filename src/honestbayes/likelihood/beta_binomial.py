@@ -322,97 +322,115 @@ def log_pair_integrals(alpha, theta, weight, n0, n1, i0, i1, log_likelihood, mea
         mean_theta[d] = first / total
 
 
+# --------------------------------------------------------------------------------------------------
+# Large classes: the same integrals from the nodes near the mode of each pair
+#
+# Logarithms and divisions are all the cost. Nodes are taken in blocks of a fixed size, one
+# operation at a time over a block, so that the compiler uses vector instructions; for them the
+# logarithm is written out. The last block is filled up with copies of the last node, without weight.
+# --------------------------------------------------------------------------------------------------
+
+
+_BLOCK = 16
+"""Nodes that are evaluated together."""
+
+_LN_2 = math.log(2.0)
+
+_BITS_OF_ROOT_HALF = 0x3FE6A09E667F3BCD
+"""The double sqrt(1/2) as a whole number."""
+
+
+@kernel()
+def _in_blocks(values, last):
+    """Return an array of shape (blocks, _BLOCK), filled up with ``last``."""
+    padded = np.full((values.size + _BLOCK - 1) // _BLOCK * _BLOCK, last)
+    padded[: values.size] = values
+    return padded.reshape(-1, _BLOCK)
+
+
 @kernel()
 def _node_constants(alpha, theta):
-    """Tabulate what :func:`_log_rising_at` needs at each node, shape (M, 5).
+    """Tabulate what :func:`_add_log_rising` needs of nodes (blocks, B), shape (blocks, 7, B).
 
-    Columns: a = alpha theta, log(theta), where Stirling's series starts, and its constant and
-    slope in i. Below ``_SHIFT`` the series starts at a + ``_SHIFT`` and the first factors are
-    multiplied out, as in :func:`log_rising`.
+    Rows: a = alpha theta; log(theta); where Stirling's series starts, its reciprocal, and how far
+    that is from a; the constant and the slope in i of the result. Below ``_SHIFT`` the series
+    starts at a + ``_SHIFT`` and the first factors are multiplied out, as in :func:`log_rising`.
     """
-    table = np.empty((theta.size, 5))
-    for m in range(theta.size):
-        a = alpha * theta[m]
-        log_theta = math.log(theta[m]) if theta[m] > 0.0 else -np.inf
-        above = a
-        constant = 0.0
-        slope = log_theta
-        if 0.0 < a < _SHIFT:
-            above = a + _SHIFT
-            product = 1.0
-            for l in range(_SHIFT):
-                product *= a + l
-            slope += math.log(above) - math.log(a)
-            constant = math.log(product) - _SHIFT * math.log(above)
-        if a > 0.0:
-            constant -= _stirling_rest(above)
-        table[m, 0] = a
-        table[m, 1] = log_theta
-        table[m, 2] = above
-        table[m, 3] = constant
-        table[m, 4] = slope
+    table = np.empty((theta.shape[0], 7, _BLOCK))
+    for block in range(theta.shape[0]):
+        for m in range(_BLOCK):
+            a = alpha * theta[block, m]
+            log_theta = math.log(theta[block, m])
+            above = a
+            constant = 0.0
+            slope = log_theta
+            if a < _SHIFT:
+                above = a + _SHIFT
+                product = 1.0
+                for l in range(_SHIFT):
+                    product *= a + l
+                slope += math.log(above) - math.log(a)
+                constant = math.log(product) - _SHIFT * math.log(above)
+            table[block, 0, m] = a
+            table[block, 1, m] = log_theta
+            table[block, 2, m] = above
+            table[block, 3, m] = 1.0 / above
+            table[block, 4, m] = 0.0 if a >= _SHIFT else _SHIFT
+            table[block, 5, m] = constant - _stirling_rest(above)
+            table[block, 6, m] = slope
     return table
 
 
-@kernel()
-def _log_rising_at(node, i):
-    """Return :func:`log_rising` (a, i) + i log(theta), with what depends on the node tabulated."""
-    if i == 0:
-        return 0.0
-    if node[0] == 0.0:
-        return -np.inf  # at the ends of the interval only constant columns are possible
-    if i <= _SHIFT:
-        product = 1.0
-        for l in range(1, i):
-            product *= 1.0 + l / node[0]
-        return math.log(product) + i * node[1]
-    above = node[2]
-    rest = i - (0.0 if above == node[0] else float(_SHIFT))
-    return (
-        node[3]
-        + i * node[4]
-        + (above + rest - 0.5) * math.log1p(rest / above)
-        - rest
-        + _stirling_rest(above + rest)
-    )
+@kernel(error_model="numpy", fastmath={"contract"})
+def _logs(value, bits, power):
+    """Write the logarithms of a block over it; ``bits`` are the same numbers as integers.
 
-
-@kernel()
-def _near_mode(nodes_one, nodes_zero, start, weight, n0, n1, i0, i1, share, terms):
-    """Fill ``terms[lo:hi]`` with log P(column | theta) around the mode; return lo, hi, the largest.
-
-    A term is a sum of logarithms of functions linear in theta, so it is concave: beyond the mode it
-    only falls. Once it has fallen to ``share`` of the sum so far, all nodes beyond, whose weights
-    sum to 1 at most, add no more than that share. This holds whatever the weights are: with a
-    mode in a cell of hardly any weight the sum so far is small, and more nodes are used.
+    A number is 2^k m with m between sqrt(1/2) and sqrt(2); log(m) is 2 artanh(f), where
+    f = (m - 1) / (m + 1) is 0.172 at most: the first term left out is 3e-17 of the first.
     """
-    top = -np.inf
-    total = 0.0
-    lo, hi = start, start
-    for side in range(2):
-        m = start if side == 0 else start - 1
-        before = -np.inf
-        while 0 <= m < weight.size:
-            one, zero = nodes_one[m], nodes_zero[m]
-            term = _log_rising_at(one, i0) + _log_rising_at(one, i1)
-            term += _log_rising_at(zero, n0 - i0) + _log_rising_at(zero, n1 - i1)
-            terms[m] = term
-            if term > top:
-                total = total * math.exp(top - term) + weight[m]
-                top = term
-            elif term > -np.inf:
-                relative = math.exp(term - top)
-                total += weight[m] * relative
-                if relative <= share * total and term < before:
-                    break
-            before = term
-            if side == 0:
-                m += 1
-                hi = m
-            else:
-                lo = m
-                m -= 1
-    return lo, hi, top
+    for m in range(_BLOCK):
+        k = (bits[m] - _BITS_OF_ROOT_HALF) >> 52
+        bits[m] -= k << 52
+        power[m] = k
+    for m in range(_BLOCK):
+        f = (value[m] - 1.0) / (value[m] + 1.0)
+        r = f * f
+        series = 1.0 / 13.0 + r * (1.0 / 15.0 + r * (1.0 / 17.0 + r / 19.0))
+        series = 1.0 / 7.0 + r * (1.0 / 9.0 + r * (1.0 / 11.0 + r * series))
+        series = r * (1.0 / 3.0 + r * (1.0 / 5.0 + r * series))
+        value[m] = power[m] * _LN_2 + 2.0 * (f + f * series)
+
+
+@kernel(error_model="numpy", fastmath={"contract"})
+def _add_log_rising(nodes, i, value, bits, power, terms):
+    """Add :func:`log_rising` (a, i) + i log(theta) of a block to ``terms``."""
+    if i == 0:
+        return
+    if i <= _SHIFT:
+        for m in range(_BLOCK):
+            value[m] = 1.0
+        for l in range(1, i):
+            for m in range(_BLOCK):
+                value[m] *= 1.0 + l / nodes[0, m]
+        _logs(value, bits, power)
+        for m in range(_BLOCK):
+            terms[m] += value[m] + i * nodes[1, m]
+        return
+    for m in range(_BLOCK):
+        end = nodes[0, m] + i
+        rest = i - nodes[4, m]
+        x = rest * nodes[3, m]
+        y = 1.0 + x
+        inverse = 1.0 / end
+        r = inverse * inverse
+        stirling = (1.0 / 12.0 - r * (1.0 / 360.0 - r * (1.0 / 1260.0 - r / 1680.0))) * inverse
+        # log(1 + x) loses what 1 + x is rounded by, which counts where a is a billion.
+        rounded = (x - (y - 1.0)) * nodes[2, m] * inverse
+        terms[m] += nodes[5, m] + i * nodes[6, m] - rest + stirling + (end - 0.5) * rounded
+        value[m] = y
+    _logs(value, bits, power)
+    for m in range(_BLOCK):
+        terms[m] += (nodes[0, m] + i - 0.5) * value[m]
 
 
 @kernel()
@@ -421,29 +439,80 @@ def _near_index(theta, alpha, n0, n1, i0, i1):
     weight0 = 1.0 / (n0 + alpha)
     weight1 = 1.0 / (n1 + alpha)
     frequency = (weight0 * i0 + weight1 * i1) / (weight0 * n0 + weight1 * n1)
-    # Not the last node, which may be theta = 1, where only a constant column is possible.
-    return max(min(np.searchsorted(theta, frequency), theta.size - 2), 0)
+    return min(np.searchsorted(theta, frequency), theta.size - 1)
+
+
+@kernel()
+def _near_mode(nodes_one, nodes_zero, start, weight, n0, n1, i0, i1, share, buffers, terms):
+    """Fill blocks ``terms[lo:hi]`` with P(column | theta) relative to the largest, near the mode.
+
+    Returns lo, hi and the logarithm of the largest. log P is a sum of logarithms of functions that
+    are linear in theta, so it is concave: beyond the mode it only falls. Once it has fallen to
+    ``share`` of the weighted sum so far, all nodes beyond, whose weights sum to 1 at most, add no
+    more than that share. This holds whatever the weights are: with a mode in a cell of hardly any
+    weight the sum so far is small, and more nodes are used.
+    """
+    value, bits, power = buffers
+    lo, hi = start, start
+    top, total = -np.inf, 0.0
+    lower_done, upper_done = False, False
+    while not (lower_done and upper_done):
+        if upper_done:
+            lo -= 1
+            block = lo
+        else:
+            block = hi
+            hi += 1
+        new = terms[block]
+        new[:] = 0.0
+        _add_log_rising(nodes_one[block], i0, value, bits, power, new)
+        _add_log_rising(nodes_one[block], i1, value, bits, power, new)
+        _add_log_rising(nodes_zero[block], n0 - i0, value, bits, power, new)
+        _add_log_rising(nodes_zero[block], n1 - i1, value, bits, power, new)
+        largest = np.max(new)
+        if largest > top:
+            scale = math.exp(top - largest)
+            top = largest
+            total *= scale
+            for other in range(lo, hi):
+                if other != block:
+                    for m in range(_BLOCK):
+                        terms[other, m] *= scale
+        for m in range(_BLOCK):
+            new[m] = math.exp(new[m] - top)
+            total += weight[block, m] * new[m]
+        # The largest term is 1: an end with less is beyond the mode.
+        last, first = terms[hi - 1, _BLOCK - 1], terms[lo, 0]
+        upper_done = hi == len(terms) or (last < 1.0 and last <= share * total)
+        lower_done = lo == 0 or (first < 1.0 and first <= share * total)
+    return lo, hi, top
 
 
 @kernel()
 def log_pair_integrals_near_modes(
     alpha, theta, weight, n0, n1, i0, i1, share, log_likelihood, mean_theta
 ):
-    """Do :func:`log_pair_integrals` without the nodes that together add less than ``share``."""
-    nodes_one = _node_constants(alpha, theta)
-    nodes_zero = _node_constants(alpha, 1.0 - theta)
-    terms = np.empty(theta.size)
+    """Do :func:`log_pair_integrals` without the nodes that together add less than ``share``.
+
+    No theta may be 0 or 1.
+    """
+    blocks, weights = _in_blocks(theta, theta[-1]), _in_blocks(weight, 0.0)
+    nodes_one, nodes_zero = _node_constants(alpha, blocks), _node_constants(alpha, 1.0 - blocks)
+    terms = np.empty(blocks.shape)
+    value = np.empty(_BLOCK)
+    buffers = value, value.view(np.int64), np.empty(_BLOCK)
     for d in range(i0.size):
-        start = _near_index(theta, alpha, n0[d], n1[d], i0[d], i1[d])
+        start = _near_index(theta, alpha, n0[d], n1[d], i0[d], i1[d]) // _BLOCK
         lo, hi, top = _near_mode(
-            nodes_one, nodes_zero, start, weight, n0[d], n1[d], i0[d], i1[d], share, terms
+            nodes_one, nodes_zero, start, weights, n0[d], n1[d], i0[d], i1[d], share, buffers, terms
         )
         total = 0.0
         first = 0.0
-        for m in range(lo, hi):
-            term = weight[m] * math.exp(terms[m] - top)
-            total += term
-            first += theta[m] * term
+        for block in range(lo, hi):
+            for m in range(_BLOCK):
+                term = weights[block, m] * terms[block, m]
+                total += term
+                first += blocks[block, m] * term
         constant = log_rising(alpha, n0[d]) + log_rising(alpha, n1[d])
         log_likelihood[d] = top + math.log(total) - constant
         mean_theta[d] = first / total
@@ -455,19 +524,22 @@ def log_cell_integrals_near_modes(alpha, theta, weight, n0, n1, i0, i1, share, l
 
     Cells in which a column is less probable than ``share`` of the sum over cells may get -inf.
     """
-    nodes_one = _node_constants(alpha, theta)
-    nodes_zero = _node_constants(alpha, 1.0 - theta)
-    terms = np.empty(theta.size)
+    blocks, weights = _in_blocks(theta, theta[-1]), _in_blocks(weight, 0.0)
+    nodes_one, nodes_zero = _node_constants(alpha, blocks), _node_constants(alpha, 1.0 - blocks)
+    terms = np.empty(blocks.shape)
+    value = np.empty(_BLOCK)
+    buffers = value, value.view(np.int64), np.empty(_BLOCK)
     per_cell = theta.size // log_likelihood.shape[1]
+    in_order, relative = weights.ravel(), terms.ravel()
     for d in range(i0.size):
-        start = _near_index(theta, alpha, n0[d], n1[d], i0[d], i1[d])
+        start = _near_index(theta, alpha, n0[d], n1[d], i0[d], i1[d]) // _BLOCK
         lo, hi, top = _near_mode(
-            nodes_one, nodes_zero, start, weight, n0[d], n1[d], i0[d], i1[d], share, terms
+            nodes_one, nodes_zero, start, weights, n0[d], n1[d], i0[d], i1[d], share, buffers, terms
         )
         log_likelihood[d] = 0.0
-        for m in range(lo, hi):
-            log_likelihood[d, m // per_cell] += weight[m] * math.exp(terms[m] - top)
+        for m in range(lo * _BLOCK, min(hi * _BLOCK, theta.size)):
+            log_likelihood[d, m // per_cell] += in_order[m] * relative[m]
         constant = top - log_rising(alpha, n0[d]) - log_rising(alpha, n1[d])
         for cell in range(log_likelihood.shape[1]):
-            value = log_likelihood[d, cell]
-            log_likelihood[d, cell] = math.log(value) + constant if value > 0.0 else -np.inf
+            inside = log_likelihood[d, cell]
+            log_likelihood[d, cell] = math.log(inside) + constant if inside > 0.0 else -np.inf

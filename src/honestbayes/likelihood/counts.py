@@ -18,9 +18,9 @@ from honestbayes.types import FloatArray, IntArray
 TABLES_UP_TO = 500
 """In larger classes no tables over all counts are made, only the pairs that occur."""
 
-NEGLIGIBLE_SHARE = 1e-9
-"""Above that size, bound on the share of a feature's likelihood that the rule over theta leaves
-out, and on the error of coarser rules. 0: every node of the rule is used."""
+NEGLIGIBLE_SHARE = 1e-8
+"""Bound on the share of a likelihood in large classes that the nodes which are left out have, and
+on the error of a coarser rule for theta. 0: the rule is used as it is, with all of its nodes."""
 
 _UNDERFLOW = 1e-250
 
@@ -170,11 +170,15 @@ class CountLikelihood:
             if max(n0, n1) <= TABLES_UP_TO and size > n // 32:
                 part = self._by_table(alpha, rule, n0, n1, members)
             else:
-                if max(n0, n1) > TABLES_UP_TO and NEGLIGIBLE_SHARE and self._coarser is not None:
-                    rule = self._coarser(alpha, (n0, n1), NEGLIGIBLE_SHARE)
-                part = self._by_pair(alpha, rule, members)
+                part = self._by_pair(alpha, self._coarsened(rule, alpha, n0, n1), members)
             log_likelihood[members], mean_theta[members] = part
         return log_likelihood, mean_theta
+
+    def _coarsened(self, rule: ThetaRule, alpha: float, n0: int, n1: int) -> ThetaRule:
+        """Return a rule of fewer nodes for large classes, where there is one."""
+        if self._coarser is None or not NEGLIGIBLE_SHARE or max(n0, n1) <= TABLES_UP_TO:
+            return rule
+        return self._coarser(alpha, (n0, n1), NEGLIGIBLE_SHARE)
 
     def by_cell(self, alpha: float, rule: ThetaRule, n_cells: int) -> FloatArray:
         """Return log P(column | alpha, theta in cell), shape (D, n_cells).
@@ -193,17 +197,18 @@ class CountLikelihood:
                 ways = self.log_ways[members][:, None]
                 result[members] = np.log(np.maximum(likelihood, 1e-300)) - ways
             elif NEGLIGIBLE_SHARE:
-                part = np.empty((members.size, n_cells))
+                log_likelihood = np.empty((members.size, n_cells))
+                coarse = self._coarsened(rule, alpha, n0, n1)
                 beta_binomial.log_cell_integrals_near_modes(
                     alpha,
-                    rule.theta,
-                    rule.weight,
+                    coarse.theta,
+                    coarse.weight,
                     *self.counts.observed[:, members],
                     *self.counts.ones[:, members],
                     NEGLIGIBLE_SHARE,
-                    part,
+                    log_likelihood,
                 )
-                result[members] = part
+                result[members] = log_likelihood
             else:
                 theta, weight = (part.reshape(n_cells, -1) for part in (rule.theta, rule.weight))
                 for cell in range(n_cells):
@@ -237,7 +242,8 @@ class CountLikelihood:
         log_likelihood, mean_theta = np.empty(members.size), np.empty(members.size)
         i0, i1 = self.counts.ones[:, members]
         n0, n1 = self.counts.observed[:, members]
-        if NEGLIGIBLE_SHARE and max(n0.max(initial=0), n1.max(initial=0)) > TABLES_UP_TO:
+        inside = rule.theta[0] > 0 and rule.theta[-1] < 1  # unlike Simpson's rule
+        if NEGLIGIBLE_SHARE and inside and _are_large(n0, n1):
             beta_binomial.log_pair_integrals_near_modes(
                 alpha,
                 rule.theta,
@@ -255,6 +261,11 @@ class CountLikelihood:
             alpha, rule.theta, rule.weight, n0, n1, i0, i1, log_likelihood, mean_theta
         )
         return log_likelihood, mean_theta
+
+
+def _are_large(n0: IntArray, n1: IntArray) -> bool:
+    """Whether a class has too many observed cases for tables."""
+    return bool(max(n0.max(initial=0), n1.max(initial=0)) > TABLES_UP_TO)
 
 
 def margins_are_fixed(counts: DistinctCounts) -> bool:
@@ -279,6 +290,8 @@ class GivenMargin:
     ) -> None:
         self._plain = CountLikelihood(counts, interval, rule, coarser=coarser)
         self._rule = rule
+        self._coarser = coarser
+        self._log_margin: dict[float, FloatArray] = {}
         key = np.concatenate([counts.observed, counts.ones.sum(axis=0)[None]])
         self._margins, self._margin = np.unique(key, axis=1, return_inverse=True)
 
@@ -293,9 +306,13 @@ class GivenMargin:
 
         if self._margin.size == 0:
             return np.zeros(0)
-        n0, n1, ones = self._margins
-        margin = np.empty(ones.size)
-        rule = self._rule
-        beta_binomial.margin_probabilities(alpha, rule.theta, rule.weight, n0, n1, ones, margin)
-        log_margin: FloatArray = np.log(margin)
-        return log_margin[self._margin.ravel()]
+        # Fits ask twice: for the likelihood, and for the weights of the atoms.
+        if alpha not in self._log_margin:
+            n0, n1, ones = self._margins
+            margin = np.empty(ones.size)
+            rule = self._rule
+            if self._coarser is not None and NEGLIGIBLE_SHARE and _are_large(n0, n1):
+                rule = self._coarser(alpha, (int(n0.max()), int(n1.max())), NEGLIGIBLE_SHARE)
+            beta_binomial.margin_probabilities(alpha, rule.theta, rule.weight, n0, n1, ones, margin)
+            self._log_margin[alpha] = np.log(margin)
+        return self._log_margin[alpha][self._margin.ravel()]

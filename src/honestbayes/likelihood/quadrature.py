@@ -108,9 +108,7 @@ def theta_rule(
     return _angle_rule(int(np.ceil(1.1 ** np.ceil(np.log(wanted) / np.log(1.1)))), low, high)
 
 
-def cell_rule(
-    n_cells: int, n: int, interval: tuple[float, float]
-) -> tuple[FloatArray, ThetaRule]:
+def cell_rule(n_cells: int, n: int, interval: tuple[float, float]) -> tuple[FloatArray, ThetaRule]:
     """Return edges of cells that are equal in the angle, and a rule over all of them.
 
     Each cell has the same number of nodes, for a density that is constant on each cell.
