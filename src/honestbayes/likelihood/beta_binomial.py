@@ -327,7 +327,8 @@ def log_pair_integrals(alpha, theta, weight, n0, n1, i0, i1, log_likelihood, mea
 #
 # Logarithms and divisions are all the cost. Nodes are taken in blocks of a fixed size, one
 # operation at a time over a block, so that the compiler uses vector instructions; for them the
-# logarithm is written out. The last block is filled up with copies of the last node, without weight.
+# logarithm is written out. The last block is filled up with copies of the last node, whose weight
+# is 0.
 # --------------------------------------------------------------------------------------------------
 
 

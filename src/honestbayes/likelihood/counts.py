@@ -157,6 +157,13 @@ class CountLikelihood:
             sizes, group = np.unique(observed, axis=1, return_inverse=True)
             for g, (n0, n1) in enumerate(sizes.T.tolist()):
                 self._groups.append((n0, n1, np.flatnonzero(group.ravel() == g)))
+        large = [group for group in self._groups if max(group[:2]) > TABLES_UP_TO]
+        if coarser is not None and len(large) > 1:
+            # With missing cells nearly every feature is a group. One rule serves all large ones:
+            # that of the most cases, which has the most nodes.
+            most0, most1, members = zip(*large, strict=True)
+            self._groups = [group for group in self._groups if max(group[:2]) <= TABLES_UP_TO]
+            self._groups.append((max(most0), max(most1), np.concatenate(members)))
 
     def __call__(self, alpha: float) -> tuple[FloatArray, FloatArray]:
         """Return log P(column | alpha) and E[theta | column, alpha], each of shape (D,)."""
