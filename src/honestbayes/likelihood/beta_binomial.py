@@ -338,7 +338,7 @@ _BLOCK = 16
 _LN_2 = math.log(2.0)
 
 _BITS_OF_ROOT_HALF = 0x3FE6A09E667F3BCD
-"""The double sqrt(1/2) as a whole number."""
+"""The bytes of the double sqrt(1/2) as an integer."""
 
 
 @kernel()
@@ -351,7 +351,7 @@ def _in_blocks(values, last):
 
 @kernel()
 def _node_constants(alpha, theta):
-    """Tabulate what :func:`_add_log_rising` needs of nodes (blocks, B), shape (blocks, 7, B).
+    """Tabulate what :func:`_log_terms` needs of nodes (blocks, B), shape (blocks, 7, B).
 
     Rows: a = alpha theta; log(theta); where Stirling's series starts, its reciprocal, and how far
     that is from a; the constant and the slope in i of the result. Below ``_SHIFT`` the series
@@ -382,9 +382,9 @@ def _node_constants(alpha, theta):
     return table
 
 
-@kernel(error_model="numpy", fastmath={"contract"})
+@kernel(error_model="numpy", fastmath={"contract"}, inline="always")
 def _logs(value, bits, power):
-    """Write the logarithms of a block over it; ``bits`` are the same numbers as integers.
+    """Write the logarithms of a block over it; ``bits`` are the same bytes as integers.
 
     A number is 2^k m with m between sqrt(1/2) and sqrt(2); log(m) is 2 artanh(f), where
     f = (m - 1) / (m + 1) is 0.172 at most: the first term left out is 3e-17 of the first.
@@ -396,42 +396,55 @@ def _logs(value, bits, power):
     for m in range(_BLOCK):
         f = (value[m] - 1.0) / (value[m] + 1.0)
         r = f * f
-        series = 1.0 / 13.0 + r * (1.0 / 15.0 + r * (1.0 / 17.0 + r / 19.0))
+        series = 1.0 / 13.0 + r * (1.0 / 15.0 + r * (1.0 / 17.0 + r * (1.0 / 19.0)))
         series = 1.0 / 7.0 + r * (1.0 / 9.0 + r * (1.0 / 11.0 + r * series))
         series = r * (1.0 / 3.0 + r * (1.0 / 5.0 + r * series))
         value[m] = power[m] * _LN_2 + 2.0 * (f + f * series)
 
 
 @kernel(error_model="numpy", fastmath={"contract"})
-def _add_log_rising(nodes, i, value, bits, power, terms):
-    """Add :func:`log_rising` (a, i) + i log(theta) of a block to ``terms``."""
-    if i == 0:
-        return
-    if i <= _SHIFT:
-        for m in range(_BLOCK):
-            value[m] = 1.0
-        for l in range(1, i):
+def _log_terms(nodes_one, nodes_zero, n0, n1, i0, i1, buffers, terms):
+    """Fill a block of log P(column | theta), without the constant of alpha.
+
+    The sum of :func:`log_rising` (a, i) + i log(theta) over the ones of both classes, and of the
+    same for their zeros.
+    """
+    value, bits, power = buffers
+    for m in range(_BLOCK):
+        terms[m] = 0.0
+    for part in range(4):
+        i = (i0, i1, n0 - i0, n1 - i1)[part]
+        nodes = nodes_one if part < 2 else nodes_zero
+        a, log_theta, above, reciprocal = nodes[0], nodes[1], nodes[2], nodes[3]
+        shift, constant, slope = nodes[4], nodes[5], nodes[6]
+        number = float(i)
+        if i > _SHIFT:
             for m in range(_BLOCK):
-                value[m] *= 1.0 + l / nodes[0, m]
-        _logs(value, bits, power)
-        for m in range(_BLOCK):
-            terms[m] += value[m] + i * nodes[1, m]
-        return
-    for m in range(_BLOCK):
-        end = nodes[0, m] + i
-        rest = i - nodes[4, m]
-        x = rest * nodes[3, m]
-        y = 1.0 + x
-        inverse = 1.0 / end
-        r = inverse * inverse
-        stirling = (1.0 / 12.0 - r * (1.0 / 360.0 - r * (1.0 / 1260.0 - r / 1680.0))) * inverse
-        # log(1 + x) loses what 1 + x is rounded by, which counts where a is a billion.
-        rounded = (x - (y - 1.0)) * nodes[2, m] * inverse
-        terms[m] += nodes[5, m] + i * nodes[6, m] - rest + stirling + (end - 0.5) * rounded
-        value[m] = y
-    _logs(value, bits, power)
-    for m in range(_BLOCK):
-        terms[m] += (nodes[0, m] + i - 0.5) * value[m]
+                end = a[m] + number
+                rest = number - shift[m]
+                x = rest * reciprocal[m]
+                y = 1.0 + x
+                inverse = 1.0 / end
+                r = inverse * inverse
+                series = 1.0 / 360.0 - r * (1.0 / 1260.0 - r * (1.0 / 1680.0))
+                stirling = (1.0 / 12.0 - r * series) * inverse
+                # log(1 + x) loses what 1 + x is rounded by, which counts where a is a billion.
+                rounded = (x - (y - 1.0)) * above[m] * inverse
+                ends = constant[m] + number * slope[m] - rest + stirling
+                terms[m] += ends + (end - 0.5) * rounded
+                value[m] = y
+            _logs(value, bits, power)
+            for m in range(_BLOCK):
+                terms[m] += (a[m] + number - 0.5) * value[m]
+        elif i > 0:
+            for m in range(_BLOCK):
+                value[m] = 1.0
+            for l in range(1, i):
+                for m in range(_BLOCK):
+                    value[m] *= 1.0 + l / a[m]
+            _logs(value, bits, power)
+            for m in range(_BLOCK):
+                terms[m] += value[m] + number * log_theta[m]
 
 
 @kernel()
@@ -453,7 +466,6 @@ def _near_mode(nodes_one, nodes_zero, start, weight, n0, n1, i0, i1, share, buff
     more than that share. This holds whatever the weights are: with a mode in a cell of hardly any
     weight the sum so far is small, and more nodes are used.
     """
-    value, bits, power = buffers
     lo, hi = start, start
     top, total = -np.inf, 0.0
     lower_done, upper_done = False, False
@@ -465,11 +477,7 @@ def _near_mode(nodes_one, nodes_zero, start, weight, n0, n1, i0, i1, share, buff
             block = hi
             hi += 1
         new = terms[block]
-        new[:] = 0.0
-        _add_log_rising(nodes_one[block], i0, value, bits, power, new)
-        _add_log_rising(nodes_one[block], i1, value, bits, power, new)
-        _add_log_rising(nodes_zero[block], n0 - i0, value, bits, power, new)
-        _add_log_rising(nodes_zero[block], n1 - i1, value, bits, power, new)
+        _log_terms(nodes_one[block], nodes_zero[block], n0, n1, i0, i1, buffers, new)
         largest = np.max(new)
         if largest > top:
             scale = math.exp(top - largest)
