@@ -249,7 +249,8 @@ class CountLikelihood:
         log_likelihood, mean_theta = np.empty(members.size), np.empty(members.size)
         i0, i1 = self.counts.ones[:, members]
         n0, n1 = self.counts.observed[:, members]
-        inside = rule.theta[0] > 0 and rule.theta[-1] < 1  # unlike Simpson's rule
+        # Simpson's rule has nodes at 0 and 1, where logarithms are infinite.
+        inside = alpha * rule.theta[0] > 0 and rule.theta[-1] < 1
         if NEGLIGIBLE_SHARE and inside and _are_large(n0, n1):
             beta_binomial.log_pair_integrals_near_modes(
                 alpha,
