@@ -252,6 +252,8 @@ class CountLikelihood:
         # Simpson's rule has nodes at 0 and 1, where logarithms are infinite.
         inside = alpha * rule.theta[0] > 0 and rule.theta[-1] < 1
         if NEGLIGIBLE_SHARE and inside and _are_large(n0, n1):
+            # The quadrature over a common alpha promises 1e-9 for the sum over features.
+            share = NEGLIGIBLE_SHARE ** (1 if self._coarser is not None else 2)
             beta_binomial.log_pair_integrals_near_modes(
                 alpha,
                 rule.theta,
@@ -260,7 +262,7 @@ class CountLikelihood:
                 n1,
                 i0,
                 i1,
-                NEGLIGIBLE_SHARE,
+                share,
                 log_likelihood,
                 mean_theta,
             )
