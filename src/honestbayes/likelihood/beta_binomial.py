@@ -320,3 +320,235 @@ def log_pair_integrals(alpha, theta, weight, n0, n1, i0, i1, log_likelihood, mea
             first += theta[m] * term
         log_likelihood[d] = top + math.log(total) + constant
         mean_theta[d] = first / total
+
+
+# --------------------------------------------------------------------------------------------------
+# Large classes: the same integrals from the nodes near the mode of each pair
+#
+# Logarithms and divisions are all the cost. Nodes are taken in blocks of a fixed size, one
+# operation at a time over a block, so that the compiler uses vector instructions; for them the
+# logarithm is written out. The last block is filled up with copies of the last node, whose weight
+# is 0.
+# --------------------------------------------------------------------------------------------------
+
+
+_BLOCK = 16
+"""Nodes that are evaluated together."""
+
+_LN_2 = math.log(2.0)
+
+_BITS_OF_ROOT_HALF = 0x3FE6A09E667F3BCD
+"""The bytes of the double sqrt(1/2) as an integer."""
+
+
+@kernel()
+def _in_blocks(values, last):
+    """Return an array of shape (blocks, _BLOCK), filled up with ``last``."""
+    padded = np.full((values.size + _BLOCK - 1) // _BLOCK * _BLOCK, last)
+    padded[: values.size] = values
+    return padded.reshape(-1, _BLOCK)
+
+
+@kernel()
+def _node_constants(alpha, theta):
+    """Tabulate what :func:`_log_terms` needs of nodes (blocks, B), shape (blocks, 7, B).
+
+    Rows: a = alpha theta; log(theta); where Stirling's series starts, its reciprocal, and how far
+    that is from a; the constant and the slope in i of the result. Below ``_SHIFT`` the series
+    starts at a + ``_SHIFT`` and the first factors are multiplied out, as in :func:`log_rising`.
+    """
+    table = np.empty((theta.shape[0], 7, _BLOCK))
+    for block in range(theta.shape[0]):
+        for m in range(_BLOCK):
+            a = alpha * theta[block, m]
+            log_theta = math.log(theta[block, m])
+            above = a
+            constant = 0.0
+            slope = log_theta
+            if a < _SHIFT:
+                above = a + _SHIFT
+                product = 1.0
+                for l in range(_SHIFT):
+                    product *= a + l
+                slope += math.log(above) - math.log(a)
+                constant = math.log(product) - _SHIFT * math.log(above)
+            table[block, 0, m] = a
+            table[block, 1, m] = log_theta
+            table[block, 2, m] = above
+            table[block, 3, m] = 1.0 / above
+            table[block, 4, m] = 0.0 if a >= _SHIFT else _SHIFT
+            table[block, 5, m] = constant - _stirling_rest(above)
+            table[block, 6, m] = slope
+    return table
+
+
+@kernel(error_model="numpy", fastmath={"contract"}, inline="always")
+def _logs(value, bits, power):
+    """Write the logarithms of a block over it; ``bits`` are the same bytes as integers.
+
+    A number is 2^k m with m between sqrt(1/2) and sqrt(2); log(m) is 2 artanh(f), where
+    f = (m - 1) / (m + 1) is 0.172 at most: the first term left out is 3e-17 of the first.
+    """
+    for m in range(_BLOCK):
+        k = (bits[m] - _BITS_OF_ROOT_HALF) >> 52
+        bits[m] -= k << 52
+        power[m] = k
+    for m in range(_BLOCK):
+        f = (value[m] - 1.0) / (value[m] + 1.0)
+        r = f * f
+        series = 1.0 / 13.0 + r * (1.0 / 15.0 + r * (1.0 / 17.0 + r * (1.0 / 19.0)))
+        series = 1.0 / 7.0 + r * (1.0 / 9.0 + r * (1.0 / 11.0 + r * series))
+        series = r * (1.0 / 3.0 + r * (1.0 / 5.0 + r * series))
+        value[m] = power[m] * _LN_2 + 2.0 * (f + f * series)
+
+
+@kernel(error_model="numpy", fastmath={"contract"})
+def _log_terms(nodes_one, nodes_zero, n0, n1, i0, i1, buffers, terms):
+    """Fill a block of log P(column | theta), without the constant of alpha.
+
+    The sum of :func:`log_rising` (a, i) + i log(theta) over the ones of both classes, and of the
+    same for their zeros.
+    """
+    value, bits, power = buffers
+    for m in range(_BLOCK):
+        terms[m] = 0.0
+    for part in range(4):
+        i = (i0, i1, n0 - i0, n1 - i1)[part]
+        nodes = nodes_one if part < 2 else nodes_zero
+        a, log_theta, above, reciprocal = nodes[0], nodes[1], nodes[2], nodes[3]
+        shift, constant, slope = nodes[4], nodes[5], nodes[6]
+        number = float(i)
+        if i > _SHIFT:
+            for m in range(_BLOCK):
+                end = a[m] + number
+                rest = number - shift[m]
+                x = rest * reciprocal[m]
+                y = 1.0 + x
+                inverse = 1.0 / end
+                r = inverse * inverse
+                series = 1.0 / 360.0 - r * (1.0 / 1260.0 - r * (1.0 / 1680.0))
+                stirling = (1.0 / 12.0 - r * series) * inverse
+                # log(1 + x) loses what 1 + x is rounded by, which counts where a is a billion.
+                rounded = (x - (y - 1.0)) * above[m] * inverse
+                ends = constant[m] + number * slope[m] - rest + stirling
+                terms[m] += ends + (end - 0.5) * rounded
+                value[m] = y
+            _logs(value, bits, power)
+            for m in range(_BLOCK):
+                terms[m] += (a[m] + number - 0.5) * value[m]
+        elif i > 0:
+            for m in range(_BLOCK):
+                value[m] = 1.0
+            for l in range(1, i):
+                for m in range(_BLOCK):
+                    value[m] *= 1.0 + l / a[m]
+            _logs(value, bits, power)
+            for m in range(_BLOCK):
+                terms[m] += value[m] + number * log_theta[m]
+
+
+@kernel()
+def _near_index(theta, alpha, n0, n1, i0, i1):
+    """Return a node near the mode: the frequency in both classes, weighted by its precision."""
+    weight0 = 1.0 / (n0 + alpha)
+    weight1 = 1.0 / (n1 + alpha)
+    frequency = (weight0 * i0 + weight1 * i1) / (weight0 * n0 + weight1 * n1)
+    return min(np.searchsorted(theta, frequency), theta.size - 1)
+
+
+@kernel()
+def _near_mode(nodes_one, nodes_zero, start, weight, n0, n1, i0, i1, share, buffers, terms):
+    """Fill blocks ``terms[lo:hi]`` with P(column | theta) relative to the largest, near the mode.
+
+    Returns lo, hi and the logarithm of the largest. log P is a sum of logarithms of functions that
+    are linear in theta, so it is concave: beyond the mode it only falls. Once it has fallen to
+    ``share`` of the weighted sum so far, all nodes beyond, whose weights sum to 1 at most, add no
+    more than that share. This holds whatever the weights are: with a mode in a cell of hardly any
+    weight the sum so far is small, and more nodes are used.
+    """
+    lo, hi = start, start
+    top, total = -np.inf, 0.0
+    lower_done, upper_done = False, False
+    while not (lower_done and upper_done):
+        if upper_done:
+            lo -= 1
+            block = lo
+        else:
+            block = hi
+            hi += 1
+        new = terms[block]
+        _log_terms(nodes_one[block], nodes_zero[block], n0, n1, i0, i1, buffers, new)
+        largest = np.max(new)
+        if largest > top:
+            scale = math.exp(top - largest)
+            top = largest
+            total *= scale
+            for other in range(lo, hi):
+                if other != block:
+                    for m in range(_BLOCK):
+                        terms[other, m] *= scale
+        for m in range(_BLOCK):
+            new[m] = math.exp(new[m] - top)
+            total += weight[block, m] * new[m]
+        # The largest term is 1: an end with less is beyond the mode.
+        last, first = terms[hi - 1, _BLOCK - 1], terms[lo, 0]
+        upper_done = hi == len(terms) or (last < 1.0 and last <= share * total)
+        lower_done = lo == 0 or (first < 1.0 and first <= share * total)
+    return lo, hi, top
+
+
+@kernel()
+def log_pair_integrals_near_modes(
+    alpha, theta, weight, n0, n1, i0, i1, share, log_likelihood, mean_theta
+):
+    """Do :func:`log_pair_integrals` without the nodes that together add less than ``share``.
+
+    No theta may be 0 or 1.
+    """
+    blocks, weights = _in_blocks(theta, theta[-1]), _in_blocks(weight, 0.0)
+    nodes_one, nodes_zero = _node_constants(alpha, blocks), _node_constants(alpha, 1.0 - blocks)
+    terms = np.empty(blocks.shape)
+    value = np.empty(_BLOCK)
+    buffers = value, value.view(np.int64), np.empty(_BLOCK)
+    for d in range(i0.size):
+        start = _near_index(theta, alpha, n0[d], n1[d], i0[d], i1[d]) // _BLOCK
+        lo, hi, top = _near_mode(
+            nodes_one, nodes_zero, start, weights, n0[d], n1[d], i0[d], i1[d], share, buffers, terms
+        )
+        total = 0.0
+        first = 0.0
+        for block in range(lo, hi):
+            for m in range(_BLOCK):
+                term = weights[block, m] * terms[block, m]
+                total += term
+                first += blocks[block, m] * term
+        constant = log_rising(alpha, n0[d]) + log_rising(alpha, n1[d])
+        log_likelihood[d] = top + math.log(total) - constant
+        mean_theta[d] = first / total
+
+
+@kernel()
+def log_cell_integrals_near_modes(alpha, theta, weight, n0, n1, i0, i1, share, log_likelihood):
+    """Fill log P(column | alpha, theta in cell), shape (D, C), where each cell has M / C nodes.
+
+    Cells in which a column is less probable than ``share`` of the sum over cells may get -inf.
+    """
+    blocks, weights = _in_blocks(theta, theta[-1]), _in_blocks(weight, 0.0)
+    nodes_one, nodes_zero = _node_constants(alpha, blocks), _node_constants(alpha, 1.0 - blocks)
+    terms = np.empty(blocks.shape)
+    value = np.empty(_BLOCK)
+    buffers = value, value.view(np.int64), np.empty(_BLOCK)
+    per_cell = theta.size // log_likelihood.shape[1]
+    in_order, relative = weights.ravel(), terms.ravel()
+    for d in range(i0.size):
+        start = _near_index(theta, alpha, n0[d], n1[d], i0[d], i1[d]) // _BLOCK
+        lo, hi, top = _near_mode(
+            nodes_one, nodes_zero, start, weights, n0[d], n1[d], i0[d], i1[d], share, buffers, terms
+        )
+        log_likelihood[d] = 0.0
+        for m in range(lo * _BLOCK, min(hi * _BLOCK, theta.size)):
+            log_likelihood[d, m // per_cell] += in_order[m] * relative[m]
+        constant = top - log_rising(alpha, n0[d]) - log_rising(alpha, n1[d])
+        for cell in range(log_likelihood.shape[1]):
+            inside = log_likelihood[d, cell]
+            log_likelihood[d, cell] = math.log(inside) + constant if inside > 0.0 else -np.inf

@@ -5,6 +5,7 @@ Features with the same counts share everything, so all work is done over distinc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,6 +17,10 @@ from honestbayes.types import FloatArray, IntArray
 
 TABLES_UP_TO = 500
 """In larger classes no tables over all counts are made, only the pairs that occur."""
+
+NEGLIGIBLE_SHARE = 1e-8
+"""Bound on the share of a likelihood in large classes that the nodes which are left out have, and
+on the error of a coarser rule for theta. 0: the rule is used as it is, with all of its nodes."""
 
 _UNDERFLOW = 1e-250
 
@@ -114,12 +119,17 @@ def class_tables(
     return table0, table1, rule.weight / total0 / total1
 
 
+CoarserRule = Callable[[float, tuple[int, ...], float], ThetaRule]
+"""Given alpha, the classes' observed cases and a bound on the error, a rule with fewer nodes."""
+
+
 class CountLikelihood:
     """P(column of a feature | alpha), theta integrated out, for distinct counts.
 
     Equations 18 and 24 of the 2008 paper. The groups are sets of pairs with the same numbers of
     observed cases; small ones and large classes go pair by pair in logarithms, the others
-    through tables of beta-binomial probabilities.
+    through tables of beta-binomial probabilities. In large classes the logarithms are taken only
+    at nodes near the mode of each pair, and at those of a coarser rule where ``coarser`` has one.
     """
 
     def __init__(
@@ -128,8 +138,10 @@ class CountLikelihood:
         interval: tuple[float, float],
         rule: ThetaRule | None = None,
         refine: float = 1.0,
+        coarser: CoarserRule | None = None,
     ) -> None:
         self.counts = counts
+        self._coarser = coarser
         self._interval = interval
         self._rule = rule
         self._refine = refine
@@ -145,6 +157,13 @@ class CountLikelihood:
             sizes, group = np.unique(observed, axis=1, return_inverse=True)
             for g, (n0, n1) in enumerate(sizes.T.tolist()):
                 self._groups.append((n0, n1, np.flatnonzero(group.ravel() == g)))
+        large = [group for group in self._groups if max(group[:2]) > TABLES_UP_TO]
+        if coarser is not None and len(large) > 1:
+            # With missing cells nearly every feature is a group. One rule serves all large ones:
+            # that of the most cases, which has the most nodes.
+            most0, most1, members = zip(*large, strict=True)
+            self._groups = [group for group in self._groups if max(group[:2]) <= TABLES_UP_TO]
+            self._groups.append((max(most0), max(most1), np.concatenate(members)))
 
     def __call__(self, alpha: float) -> tuple[FloatArray, FloatArray]:
         """Return log P(column | alpha) and E[theta | column, alpha], each of shape (D,)."""
@@ -158,9 +177,15 @@ class CountLikelihood:
             if max(n0, n1) <= TABLES_UP_TO and size > n // 32:
                 part = self._by_table(alpha, rule, n0, n1, members)
             else:
-                part = self._by_pair(alpha, rule, members)
+                part = self._by_pair(alpha, self._coarsened(rule, alpha, n0, n1), members)
             log_likelihood[members], mean_theta[members] = part
         return log_likelihood, mean_theta
+
+    def _coarsened(self, rule: ThetaRule, alpha: float, n0: int, n1: int) -> ThetaRule:
+        """Return a rule of fewer nodes for large classes, where there is one."""
+        if self._coarser is None or not NEGLIGIBLE_SHARE or max(n0, n1) <= TABLES_UP_TO:
+            return rule
+        return self._coarser(alpha, (n0, n1), NEGLIGIBLE_SHARE)
 
     def by_cell(self, alpha: float, rule: ThetaRule, n_cells: int) -> FloatArray:
         """Return log P(column | alpha, theta in cell), shape (D, n_cells).
@@ -178,6 +203,19 @@ class CountLikelihood:
                 beta_binomial.cell_integrals(table0, table1, weight, i0, i1, likelihood)
                 ways = self.log_ways[members][:, None]
                 result[members] = np.log(np.maximum(likelihood, 1e-300)) - ways
+            elif NEGLIGIBLE_SHARE:
+                log_likelihood = np.empty((members.size, n_cells))
+                coarse = self._coarsened(rule, alpha, n0, n1)
+                beta_binomial.log_cell_integrals_near_modes(
+                    alpha,
+                    coarse.theta,
+                    coarse.weight,
+                    *self.counts.observed[:, members],
+                    *self.counts.ones[:, members],
+                    NEGLIGIBLE_SHARE,
+                    log_likelihood,
+                )
+                result[members] = log_likelihood
             else:
                 theta, weight = (part.reshape(n_cells, -1) for part in (rule.theta, rule.weight))
                 for cell in range(n_cells):
@@ -211,10 +249,33 @@ class CountLikelihood:
         log_likelihood, mean_theta = np.empty(members.size), np.empty(members.size)
         i0, i1 = self.counts.ones[:, members]
         n0, n1 = self.counts.observed[:, members]
+        # Simpson's rule has nodes at 0 and 1, where logarithms are infinite.
+        inside = alpha * rule.theta[0] > 0 and rule.theta[-1] < 1
+        if NEGLIGIBLE_SHARE and inside and _are_large(n0, n1):
+            # The quadrature over a common alpha promises 1e-9 for the sum over features.
+            share = NEGLIGIBLE_SHARE ** (1 if self._coarser is not None else 2)
+            beta_binomial.log_pair_integrals_near_modes(
+                alpha,
+                rule.theta,
+                rule.weight,
+                n0,
+                n1,
+                i0,
+                i1,
+                share,
+                log_likelihood,
+                mean_theta,
+            )
+            return log_likelihood, mean_theta
         beta_binomial.log_pair_integrals(
             alpha, rule.theta, rule.weight, n0, n1, i0, i1, log_likelihood, mean_theta
         )
         return log_likelihood, mean_theta
+
+
+def _are_large(n0: IntArray, n1: IntArray) -> bool:
+    """Whether a class has too many observed cases for tables."""
+    return bool(max(n0.max(initial=0), n1.max(initial=0)) > TABLES_UP_TO)
 
 
 def margins_are_fixed(counts: DistinctCounts) -> bool:
@@ -231,10 +292,16 @@ class GivenMargin:
     """
 
     def __init__(
-        self, counts: DistinctCounts, interval: tuple[float, float], rule: ThetaRule
+        self,
+        counts: DistinctCounts,
+        interval: tuple[float, float],
+        rule: ThetaRule,
+        coarser: CoarserRule | None = None,
     ) -> None:
-        self._plain = CountLikelihood(counts, interval, rule)
+        self._plain = CountLikelihood(counts, interval, rule, coarser=coarser)
         self._rule = rule
+        self._coarser = coarser
+        self._log_margin: dict[float, FloatArray] = {}
         key = np.concatenate([counts.observed, counts.ones.sum(axis=0)[None]])
         self._margins, self._margin = np.unique(key, axis=1, return_inverse=True)
 
@@ -249,9 +316,13 @@ class GivenMargin:
 
         if self._margin.size == 0:
             return np.zeros(0)
-        n0, n1, ones = self._margins
-        margin = np.empty(ones.size)
-        rule = self._rule
-        beta_binomial.margin_probabilities(alpha, rule.theta, rule.weight, n0, n1, ones, margin)
-        log_margin: FloatArray = np.log(margin)
-        return log_margin[self._margin.ravel()]
+        # Fits ask twice: for the likelihood, and for the weights of the atoms.
+        if alpha not in self._log_margin:
+            n0, n1, ones = self._margins
+            margin = np.empty(ones.size)
+            rule = self._rule
+            if self._coarser is not None and NEGLIGIBLE_SHARE and _are_large(n0, n1):
+                rule = self._coarser(alpha, (int(n0.max()), int(n1.max())), NEGLIGIBLE_SHARE)
+            beta_binomial.margin_probabilities(alpha, rule.theta, rule.weight, n0, n1, ones, margin)
+            self._log_margin[alpha] = np.log(margin)
+        return self._log_margin[alpha][self._margin.ravel()]

@@ -17,6 +17,7 @@ from scipy.special import expit
 
 from honestbayes.files.fields import INLINE, Check, Floats, Logs, Number, Weights
 from honestbayes.likelihood.counts import (
+    CoarserRule,
     CountLikelihood,
     DistinctCounts,
     GivenMargin,
@@ -39,6 +40,8 @@ from honestbayes.likelihood.quadrature import (
     AlphaPrior,
     ThetaRule,
     cell_rule,
+    nodes_for_error,
+    rule_on_cells,
 )
 from honestbayes.threads import one_blas_thread
 from honestbayes.types import FloatArray, IntArray
@@ -173,7 +176,7 @@ class ThetaDensity:
 
     def likelihood(self, counts: DistinctCounts) -> CountLikelihood | GivenMargin:
         """Return the likelihood of alpha for features whose theta has this density."""
-        return feature_likelihood(counts, self.rule, self.given_margin)
+        return feature_likelihood(counts, self)
 
     def with_alpha(self, learned: LearnedAlpha) -> LearnedPrior:
         """Return the distribution of features, given that of alpha."""
@@ -200,24 +203,50 @@ def learn_theta(
     """Estimate the density of theta; parameters as in `learn_prior`."""
     n = most_cases(counts)
     edges, uniform = cell_rule(N_CELLS, n, interval)
-    per_cell = uniform.weight.reshape(N_CELLS, -1)
-    cell_weights = _learn_cells(counts, uniform, prior, n)
-    # Within a cell the density stays that of the support: its nodes are scaled alike.
-    shares = cell_weights / per_cell.sum(axis=1)
-    rule = ThetaRule(uniform.theta, (per_cell * shares[:, None]).ravel())
+    cell_weights = _learn_cells(counts, uniform, prior, interval)
+    rule = _with_cell_weights(uniform, cell_weights)
     return ThetaDensity(edges, cell_weights, rule, margins_are_fixed(counts))
 
 
 def feature_likelihood(
-    counts: DistinctCounts, rule: ThetaRule, given_margin: bool
+    counts: DistinctCounts, density: ThetaDensity | LearnedPrior
 ) -> CountLikelihood | GivenMargin:
     """Likelihood of alpha for features whose theta has the learned density."""
-    kind = GivenMargin if given_margin else CountLikelihood
-    return kind(counts, (0.0, 1.0), rule)
+    interval = (float(density.edges[0]), float(density.edges[-1]))
+    coarser = _coarser_than(density.rule, density.cell_weights, interval)
+    kind = GivenMargin if density.given_margin else CountLikelihood
+    return kind(counts, (0.0, 1.0), density.rule, coarser=coarser)
+
+
+def _coarser_than(
+    rule: ThetaRule, cell_weights: FloatArray, interval: tuple[float, float]
+) -> CoarserRule:
+    """Return a function that returns rules for the same density with fewer nodes.
+
+    A small alpha makes the likelihood wide, so that fewer nodes do. There are never more than in
+    the rule itself, so that the bound is one on the difference from it.
+    """
+    n_cells = cell_weights.size
+
+    def coarser(alpha: float, cases: tuple[int, ...], error: float) -> ThetaRule:
+        n_nodes = nodes_for_error(n_cells, alpha, cases, interval, error)
+        if n_nodes * n_cells >= rule.theta.size:
+            return rule
+        _, uniform = rule_on_cells(n_cells, n_nodes, interval)
+        return _with_cell_weights(uniform, cell_weights)
+
+    return coarser
+
+
+def _with_cell_weights(uniform: ThetaRule, cell_weights: FloatArray) -> ThetaRule:
+    """Give cells their weights; within a cell the density stays that of the support."""
+    per_cell = uniform.weight.reshape(cell_weights.size, -1)
+    shares = cell_weights / per_cell.sum(axis=1)
+    return ThetaRule(uniform.theta, (per_cell * shares[:, None]).ravel())
 
 
 def _learn_cells(
-    counts: DistinctCounts, uniform: ThetaRule, prior: AlphaPrior, n: int
+    counts: DistinctCounts, uniform: ThetaRule, prior: AlphaPrior, interval: tuple[float, float]
 ) -> FloatArray:
     """Share of features in each cell of theta, by EM in turns with a coarse alpha.
 
@@ -225,10 +254,11 @@ def _learn_cells(
     their marginal likelihoods, so that uniform theta stays uniform: EM follows the luck of the
     counts, and a density with gaps makes lucky differences between classes look real.
     """
-    per_cell = uniform.weight.reshape(N_CELLS, -1)
-    mass = per_cell.sum(axis=1)
-    within = ThetaRule(uniform.theta, (per_cell / mass[:, None]).ravel())
-    likelihood = CountLikelihood(counts, (0.0, 1.0))
+    n = most_cases(counts)
+    mass = uniform.weight.reshape(N_CELLS, -1).sum(axis=1)
+    within = _with_cell_weights(uniform, np.ones(N_CELLS))
+    coarser = _coarser_than(within, np.ones(N_CELLS), interval)
+    likelihood = CountLikelihood(counts, (0.0, 1.0), coarser=coarser)
     log_alpha = alpha_atoms(n, COARSE_SPACING)
     tensor = np.stack(
         [likelihood.by_cell(float(alpha), within, N_CELLS) for alpha in np.exp(log_alpha)], axis=1

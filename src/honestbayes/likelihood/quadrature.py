@@ -108,13 +108,20 @@ def theta_rule(
     return _angle_rule(int(np.ceil(1.1 ** np.ceil(np.log(wanted) / np.log(1.1)))), low, high)
 
 
-@lru_cache(maxsize=32)
 def cell_rule(n_cells: int, n: int, interval: tuple[float, float]) -> tuple[FloatArray, ThetaRule]:
     """Return edges of cells that are equal in the angle, and a rule over all of them.
 
     Each cell has the same number of nodes, for a density that is constant on each cell.
     """
     n_nodes = max(4, int(np.ceil((16 + 5.0 * np.sqrt(n)) / n_cells)))
+    return rule_on_cells(n_cells, n_nodes, interval)
+
+
+@lru_cache(maxsize=64)
+def rule_on_cells(
+    n_cells: int, n_nodes: int, interval: tuple[float, float]
+) -> tuple[FloatArray, ThetaRule]:
+    """Do `cell_rule` with a given number of nodes in each cell."""
     nodes, weights = _legendre(n_nodes)
     low, high = interval
     angles = np.linspace(np.arccos(1 - 2 * low), np.arccos(1 - 2 * high), n_cells + 1)
@@ -123,6 +130,45 @@ def cell_rule(n_cells: int, n: int, interval: tuple[float, float]) -> tuple[Floa
     theta = np.sin(angle / 2) ** 2
     weight = weights * np.sin(angle) / 2 * width / 2 / (high - low)
     return np.sin(angles / 2) ** 2, ThetaRule(theta.ravel(), weight.ravel())
+
+
+_ELLIPSES = np.geomspace(1.05, 100.0, 200)
+"""Sums of semi-axes of Bernstein's ellipses, relative to the half-width of a cell."""
+
+
+def nodes_for_error(
+    n_cells: int, alpha: float, cases: tuple[int, ...], interval: tuple[float, float], error: float
+) -> int:
+    """Return so many nodes in each cell that the integral over theta is off by ``error`` at most.
+
+    Parameters
+    ----------
+    n_cells : int
+        Number of cells, equal in the angle.
+    alpha : float
+        Parameter of the beta-binomial distributions.
+    cases : tuple of int
+        Observed cases of each class.
+    interval : tuple of float
+        Bounds of the prior of theta.
+    error : float
+        Bound, relative to the largest probability of the column given any theta.
+
+    Notes
+    -----
+    Gauss-Legendre with N nodes on [-1, 1] is off by at most 64/15 M rho^-2N / (1 - rho^-2), where M
+    bounds the integrand inside the ellipse with foci -1, 1 and semi-axes that sum to rho (Trefethen
+    2008, theorem 4.5). See "Many cases" in ``docs/mathematics.rst`` for M.
+    """
+    low, high = interval
+    half = (np.arccos(1 - 2 * high) - np.arccos(1 - 2 * low)) / n_cells / 2
+    rho = _ELLIPSES
+    shift = half * (rho - 1 / rho) / 2  # largest imaginary part of the angle in the ellipse
+    growth = sum(alpha * (special.digamma(alpha + n) - special.digamma(alpha)) for n in cases)
+    jacobian = half * np.sinh(half * (1 + rho)) / (2 * np.sin(half) ** 2)
+    log_bound = 2 * growth * np.sinh(shift / 2) ** 2 + np.log(64 / 15 * jacobian)
+    needed = (log_bound - np.log(error) - np.log1p(-(rho**-2))) / (2 * np.log(rho))
+    return max(int(np.ceil(needed.min())), 2)
 
 
 @lru_cache(maxsize=8)

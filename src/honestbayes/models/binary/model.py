@@ -732,7 +732,7 @@ def fit_learned(block: FeatureBlock, prior: LearnedPrior) -> LearnedFit:
     all counts it does not matter which of them were kept.
     """
     counts = block.counts
-    likelihood = feature_likelihood(counts, prior.rule, prior.given_margin)
+    likelihood = feature_likelihood(counts, prior)
     parts = [likelihood(float(alpha)) for alpha in prior.alpha]
     log_likelihood = np.stack([part[0] for part in parts])
     kept_log_likelihood = log_likelihood @ block.kept_multiplicity
