@@ -131,9 +131,10 @@ def leukemia_section(folder: Path, progress: Progress) -> Iterator[str]:
         table, options, name="leukemia", command="honestbayes demo", progress=progress
     )
     report = analysis.report
-    yield f"{'':24}{'expected error':>14}{'observed (95% interval)':>24}{'log score':>22}"
+    yield f"{'':25}{'error rate, with 95% interval':>30}{'log score':>24}"
+    yield f"{'':25}{'expected':>9}{'observed':>21}"
     for name in (UNCORRECTED_NAIVE, report.in_use):
-        yield f"{name:24}{_row(report.method(name))}"
+        yield f"{name:25}{_row(report.method(name))}"
     difference = report.method(UNCORRECTED_NAIVE).log_score_difference
     yield ""
     if difference is not None:
@@ -153,8 +154,8 @@ def leukemia_section(folder: Path, progress: Progress) -> Iterator[str]:
 def _row(method: Method) -> str:
     summary = method.summary
     return (
-        f"{percent(summary.expected_error):>14}{percent_with_interval(summary.actual_error):>24}"
-        f"{with_interval(summary.log_score):>22}"
+        f"{percent(summary.expected_error):>9}{percent_with_interval(summary.actual_error):>21}"
+        f"{with_interval(summary.log_score):>24}"
     )
 
 
