@@ -163,14 +163,30 @@ def test_what_cannot_be_packed_is_refused_in_one_line(here, run):
             ("holes.csv", "s", *OPTIONS["t.csv"]),
             "column 'status' is missing in line 11 of the file; fill it in",
         ),
-        (("store", "s"), "store is a packed store, which is read in Python"),
+        (("store", "s"), "store is a packed store already; fit it, or make a report of it"),
     ):
         assert complaint in run("pack", *words, cwd=here).refused()
         assert not (here / "s").exists()
-    for command in ("report", "fit"):
-        said = run(command, "store", "--target", "status", cwd=here).refused()
-        assert "give the file that it was packed from" in said
+    run("pack", "t.npy", "bare", "-q", cwd=here).done()
+    assert "is a packed store without classes" in run("fit", "bare", cwd=here).refused()
+    assert (
+        "has no column 'status'" in run("fit", "store", *OPTIONS["t.csv"][:2], cwd=here).refused()
+    )
     assert "is a folder; give a model file" in run("inspect", "taken", cwd=here).refused()
+
+
+def test_a_store_is_fitted_reported_and_predicted_like_its_table(here, run):
+    run("pack", "t.csv", "store", *OPTIONS["t.csv"], "-q", cwd=here).done()
+    model = ("--model", "binary", "--features", "5", "-q")
+    run("fit", "t.csv", *OPTIONS["t.csv"], *model, "--out", "a.honestbayes", cwd=here).done()
+    run("fit", "store", *model, "--out", "b.honestbayes", cwd=here).done()
+    predicted = [
+        run("predict", name, table, cwd=here).done()
+        for name, table in (("a.honestbayes", "t.csv"), ("b.honestbayes", "store"))
+    ]
+    assert predicted[0] == predicted[1]
+    run("report", "store", *model, "--quick", "--folds", "2", cwd=here).done()
+    assert (here / "store-report" / "report.html").exists()
 
 
 def test_packing_that_was_stopped_goes_on_by_the_same_command(here, run, monkeypatch):

@@ -48,8 +48,8 @@ def test_a_layer_that_is_stored_by_columns():
 
 
 def test_rows_are_read_in_blocks_and_sampled_without_all_of_them(monkeypatch):
-    monkeypatch.setattr("honestbayes.tables.anndata._BATCH_CELLS", 12)
-    monkeypatch.setattr("honestbayes.tables.anndata._BLOCK_CELLS", 3 * len(GENES))
+    monkeypatch.setattr("honestbayes.tables.files._BATCH_CELLS", 12)
+    monkeypatch.setattr("honestbayes.tables.files._BLOCK_CELLS", 3 * len(GENES))
     file = open_table(STORED / "cells.h5ad")
     parts = list(file.batches(["GENE3", "disease"], text={"disease"}))
     assert len(parts) > 1

@@ -104,6 +104,9 @@ def _input(
             )
             raise InputError(msg)
         return array
+    if (table / "store.json").is_file():
+        msg = f"{table.name} is a packed store already; fit it, or make a report of it."
+        raise InputError(msg)
     file = reading.open(table)
     from honestbayes.tables.packing import file_to_pack
 

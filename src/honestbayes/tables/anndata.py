@@ -6,8 +6,7 @@ matrix stays sparse until columns are asked for, and rows are read in blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,87 +16,11 @@ from scipy import sparse
 
 from honestbayes.tables.csv_reader import checked_names, too_large
 from honestbayes.tables.errors import InputError, listed, shown
-from honestbayes.tables.files import TableFile
+from honestbayes.tables.files import MatrixReader, Rows, TableFile
 from honestbayes.types import AnyArray
 
 INDEX = "sample"
 """Name of the index of ``obs``, where it has none."""
-
-_BLOCK_CELLS = 1 << 24
-_BATCH_CELLS = 1 << 22
-
-Rows = Callable[[int, int], Any]
-"""Returns rows of a matrix, from one number to before another: an array or a CSR matrix."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MatrixReader:
-    """A reader of a matrix with named columns, beside a table of what is known of its rows.
-
-    Attributes
-    ----------
-    name : str
-        What messages call it.
-    obs : pyarrow.Table
-        The columns beside the matrix, in memory.
-    features : tuple of str
-        Names of the columns of the matrix.
-    n_rows : int
-        How many rows there are.
-    rows : callable
-        Reads rows of the matrix.
-    dtype : dtype
-        Type of its cells.
-    """
-
-    name: str
-    obs: pa.Table
-    features: tuple[str, ...]
-    n_rows: int
-    rows: Rows
-    dtype: np.dtype[Any]
-    decimal: str = "."
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns: those of obs, then the features."""
-        return (*self.obs.column_names, *self.features)
-
-    def batches(
-        self, columns: Sequence[str], *, limit: int | None, whole: bool
-    ) -> Generator[pa.Table, None, None]:
-        """Yield the rows in order; the matrix is read in blocks in either case."""
-        at = {name: j for j, name in enumerate(self.features)}
-        index = np.array([at[name] for name in columns if name in at], dtype=np.int64)
-        step = self.n_rows if whole else max(1, _BATCH_CELLS // max(1, index.size))
-        size = min(step, self.n_rows) * index.size * self.dtype.itemsize
-        if limit is not None and size > limit:
-            raise too_large(self.name, limit)
-        for start in range(0, self.n_rows, max(1, step)):
-            stop = min(start + step, self.n_rows)
-            values = iter(self._dense(start, stop, index).T)
-            yield pa.table(
-                {
-                    name: pa.array(next(values))
-                    if name in at
-                    else self.obs[name].slice(start, stop - start)
-                    for name in columns
-                }
-            )
-
-    def _dense(self, start: int, stop: int, index: AnyArray) -> AnyArray:
-        """Return some columns of some rows as an array whose columns are contiguous."""
-        values = np.empty((stop - start, index.size), dtype=self.dtype, order="F")
-        if index.size == 0:
-            return values
-        everything = np.array_equal(index, np.arange(len(self.features)))
-        step = max(1, _BLOCK_CELLS // len(self.features))
-        for first in range(start, stop, step):
-            block = self.rows(first, min(first + step, stop))
-            part: Any = block if everything else block[:, index]
-            dense = part.toarray() if hasattr(part, "toarray") else part
-            values[first - start : first - start + dense.shape[0]] = dense
-        return values
 
 
 def open_h5ad(path: Path, layer: str | None, words: Mapping[str, Any]) -> TableFile:

@@ -16,7 +16,7 @@ import pyarrow.parquet
 from honestbayes.tables.conversion import infer, is_text, to_numbers, to_text, without
 from honestbayes.tables.csv_reader import checked_names, too_large
 from honestbayes.tables.errors import InputError, RowLocations, shown, suggestion
-from honestbayes.types import FloatArray, IntArray
+from honestbayes.types import AnyArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------
 # Parquet files, some rows at a time
@@ -322,6 +322,116 @@ class MemoryReader:
         """Yield the rows, all at once: they are in memory already."""
         del limit, whole
         yield self.table.select(list(columns))
+
+
+# --------------------------------------------------------------------------------------------------
+# Matrices with named columns: AnnData, packed stores
+# --------------------------------------------------------------------------------------------------
+
+
+_BLOCK_CELLS = 1 << 24
+
+Rows = Callable[[int, int], Any]
+"""Returns rows of a matrix, from one number to before another: an array or a CSR matrix."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatrixReader:
+    """A reader of a matrix with named columns, beside a table of what is known of its rows.
+
+    Attributes
+    ----------
+    name : str
+        What messages call it.
+    obs : pyarrow.Table
+        The columns beside the matrix, in memory.
+    features : tuple of str
+        Names of the columns of the matrix.
+    n_rows : int
+        How many rows there are.
+    rows : callable
+        Reads rows of the matrix.
+    dtype : dtype
+        Type of its cells.
+    """
+
+    name: str
+    obs: pa.Table
+    features: tuple[str, ...]
+    n_rows: int
+    rows: Rows
+    dtype: np.dtype[Any]
+    decimal: str = "."
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns: those of obs, then the features."""
+        return (*self.obs.column_names, *self.features)
+
+    def batches(
+        self, columns: Sequence[str], *, limit: int | None, whole: bool
+    ) -> Generator[pa.Table, None, None]:
+        """Yield the rows in order; the matrix is read in blocks in either case."""
+        at = {name: j for j, name in enumerate(self.features)}
+        index = np.array([at[name] for name in columns if name in at], dtype=np.int64)
+        step = self.n_rows if whole else max(1, _BATCH_CELLS // max(1, index.size))
+        size = min(step, self.n_rows) * index.size * np.dtype(float).itemsize  # as features are
+        if limit is not None and size > limit:
+            raise too_large(self.name, limit)
+        for start in range(0, self.n_rows, max(1, step)):
+            stop = min(start + step, self.n_rows)
+            values = iter(self._dense(start, stop, index).T)
+            yield pa.table(
+                {
+                    name: pa.array(next(values))
+                    if name in at
+                    else self.obs[name].slice(start, stop - start)
+                    for name in columns
+                }
+            )
+
+    def _dense(self, start: int, stop: int, index: AnyArray) -> AnyArray:
+        """Return some columns of some rows as an array whose columns are contiguous."""
+        values = np.empty((stop - start, index.size), dtype=self.dtype, order="F")
+        if index.size == 0:
+            return values
+        everything = np.array_equal(index, np.arange(len(self.features)))
+        step = max(1, _BLOCK_CELLS // len(self.features))
+        for first in range(start, stop, step):
+            block = self.rows(first, min(first + step, stop))
+            part: Any = block if everything else block[:, index]
+            dense = part.toarray() if hasattr(part, "toarray") else part
+            values[first - start : first - start + dense.shape[0]] = dense
+        return values
+
+
+def open_store_table(path: Path, words: Mapping[str, Any]) -> TableFile:
+    """Open a packed store with its classes, which become the column y."""
+    from honestbayes.data.packed_store import StoreError, open_store
+
+    try:
+        store = open_store(path)
+        labels = store.labels
+    except StoreError as error:
+        raise InputError(str(error)) from None
+    if labels is None:
+        msg = (
+            f"{path.name} is a packed store without classes; pack the table again with --target, "
+            "or fit the store in Python with classes of your own."
+        )
+        raise InputError(msg)
+    n_rows, n_columns = store.shape
+    features = store.feature_names or tuple(f"x{j}" for j in range(n_columns))
+    every = np.arange(n_columns)
+
+    def rows(start: int, stop: int) -> Any:
+        return store.take_rows(np.arange(start, stop), every)
+
+    obs = pa.table({"y": pa.array([str(label) for label in labels.tolist()], pa.string())})
+    reader = MatrixReader(
+        path.name, obs, checked_names(list(features), path.name), n_rows, rows, np.dtype(np.int8)
+    )
+    return TableFile(path.name, "npz", reader.columns, reader, **words)
 
 
 def open_whole(

@@ -29,6 +29,7 @@ Kind = Literal[
     "series matrix",
     "gct",
     "h5ad",
+    "store",
 ]
 
 PACKED = {
@@ -90,6 +91,8 @@ _NEITHER = {
 def recognise(path: Path) -> Kind:
     """Return the format of a file, or raise InputError where it is not there or is no table."""
     name = path.name or "."
+    if _is_store(path):
+        return "store"
     start = _first_bytes(path, name)
     if not start:
         msg = f"{name} is empty; give a table with a header and rows."
@@ -166,17 +169,17 @@ def _has_json_lines(path: Path) -> bool:
         return False
 
 
+def _is_store(path: Path) -> bool:
+    try:
+        return (path / "store.json").is_file()
+    except (OSError, ValueError):  # a name that cannot be used
+        return False
+
+
 def _first_bytes(path: Path, name: str) -> bytes:
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
-            if (path / "store.json").is_file():
-                msg = (
-                    f"{name} is a packed store, which is read in Python: "
-                    "SelectiveBernoulliNB().fit(honestbayes.data.open_store(path), y); for this "
-                    "command give the file that it was packed from."
-                )
-                raise InputError(msg)
             msg = f"{name} is a folder; give the file of the table."
             raise InputError(msg)
         if not stat.S_ISREG(mode):

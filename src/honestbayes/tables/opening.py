@@ -18,7 +18,13 @@ from honestbayes.tables.csv_reader import (
 )
 from honestbayes.tables.errors import InputError, listed
 from honestbayes.tables.expression import SAMPLE, joined, open_gct, open_series_matrix, transposed
-from honestbayes.tables.files import DEFAULT_MAX_BYTES, TableFile, open_parquet, open_whole
+from honestbayes.tables.files import (
+    DEFAULT_MAX_BYTES,
+    TableFile,
+    open_parquet,
+    open_store_table,
+    open_whole,
+)
 from honestbayes.tables.formats import recognise
 from honestbayes.tables.npz_reader import open_npz
 from honestbayes.tables.spreadsheet import open_spreadsheet
@@ -128,6 +134,8 @@ def _opened(
     if layer is not None and kind != "h5ad":
         msg = f"{path.name} is no .h5ad file, and has no layers; leave out --layer."
         raise InputError(msg)
+    if kind == "store":
+        return open_store_table(path, words)
     if kind == "h5ad":
         return open_h5ad(path, layer, words)
     if kind in ("arrow", "json lines"):

@@ -41,7 +41,7 @@ def read_characters(
     """
     if path.is_file() and path.stat().st_size == 0:
         raise _empty(path)
-    if recognise(path) in ("parquet", "npz") or path.name.lower().endswith(_TABLES):
+    if recognise(path) not in ("csv", "packed csv") or path.name.lower().endswith(_TABLES):
         msg = f"{path.name} is a table; name the column of its symbols with --column."
         raise InputError(msg)
     with closing(ByteStream(path, max_bytes, encoding)) as stream:
