@@ -79,6 +79,91 @@ def n_words(n_rows: int) -> int:
 
 
 # --------------------------------------------------------------------------------------------------
+# Packed genotypes: four cases to a byte, variant after variant
+# --------------------------------------------------------------------------------------------------
+
+
+A1_COUNTS = np.array([2, -1, 1, 0], dtype=np.int8)
+"""Count of the first allele (A1) for each pair of bits in a PLINK file; -1 is missing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedGenotypes:
+    """Some variants as two bits for each case: counts 0, 1 and 2 of an allele, or missing.
+
+    Attributes
+    ----------
+    packed : ndarray of uint8 of shape (c, b)
+        The bytes of each variant: case i is the bits 2 (i % 4) and 2 (i % 4) + 1, from the
+        lowest, of byte i // 4. Bits beyond the last case mean nothing.
+    n_cases : int
+        How many cases the bytes hold.
+    rows : ndarray of int of shape (m,), or None
+        Which of these cases are the block's rows; None: all, in order.
+    """
+
+    packed: AnyArray
+    n_cases: int
+    rows: IntArray | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.n_cases if self.rows is None else self.rows.size, self.packed.shape[0]
+
+    def toarray(self) -> AnyArray:
+        """Return counts of the first allele, shape (n, c): bytes, or floats where NaN is needed."""
+        if self.rows is None:
+            pairs = _PAIRS[self.packed].reshape(len(self.packed), -1)[:, : self.n_cases]
+        else:
+            shift = (2 * (self.rows & 3)).astype(np.uint8)
+            pairs = A1_COUNTS[(self.packed[:, self.rows >> 2] >> shift) & np.uint8(3)]
+        counts = np.ascontiguousarray(pairs).T
+        if counts.min(initial=0) >= 0:
+            return counts
+        return np.where(counts < 0, np.float32(np.nan), counts).astype(np.float32)
+
+    def counts(self, groups: AnyArray, n_groups: int) -> IntArray:
+        """Count genotypes in groups of rows, from the bytes as they are.
+
+        Parameters
+        ----------
+        groups : ndarray of int of shape (n,)
+            The group of each row.
+        n_groups : int
+            How many groups there are.
+
+        Returns
+        -------
+        ndarray of int of shape (c, G, 4)
+            Cells with 0, 1 and 2 first alleles, and missing ones.
+        """
+        from honestbayes.data.kernels import count_genotypes
+
+        # Rows that were not chosen are in no group, so that a part of the cases costs no copy.
+        in_group = np.zeros((n_groups, WORD * n_words(2 * self.n_cases)), dtype=np.uint8)
+        own = np.arange(self.n_cases) if self.rows is None else self.rows
+        in_group[groups, 2 * own] = 1
+        masks = np.packbits(in_group, axis=1, bitorder="little").view("<u8")
+        counts = np.zeros((len(self.packed), n_groups, 4), dtype=np.int32)
+        count_genotypes(self.packed, masks, counts)
+        return counts
+
+    def __getitem__(self, rows: Any) -> PackedGenotypes:
+        """Return some rows, none of them twice; no byte is copied."""
+        own = np.arange(self.n_cases) if self.rows is None else self.rows
+        return PackedGenotypes(self.packed, self.n_cases, own[rows])
+
+    def columns(self, columns: IntArray) -> PackedGenotypes:
+        """Return some columns."""
+        return PackedGenotypes(self.packed[columns], self.n_cases, self.rows)
+
+
+_PAIRS = A1_COUNTS[(np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3]
+"""The four genotypes of each byte."""
+
+
+# --------------------------------------------------------------------------------------------------
 # Blocks of a table, and how functions are applied to them
 # --------------------------------------------------------------------------------------------------
 
@@ -586,6 +671,8 @@ class ColumnsOf:
 def _columns_of_block(values: Any, columns: IntArray) -> Any:
     if isinstance(values, PackedColumns):
         return PackedColumns(values.bits[columns], values.n_rows)
+    if isinstance(values, PackedGenotypes):
+        return values.columns(columns)
     return values[:, columns]
 
 

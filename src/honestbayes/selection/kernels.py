@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
 from honestbayes.compiled import kernel
+from honestbayes.data.kernels import popcount
 
 # --------------------------------------------------------------------------------------------------
 # Sums of bytes, column after column
@@ -42,16 +41,6 @@ def sum_by_many(columns, codes, totals):
 # --------------------------------------------------------------------------------------------------
 # Counting of bits
 # --------------------------------------------------------------------------------------------------
-
-
-@intrinsic
-def popcount(typingctx, word):  # noqa: ARG001 - numba's signature
-    """Return the number of ones of a word, by the processor's own instruction."""
-
-    def codegen(context, builder, signature, args):  # noqa: ARG001 - numba's signature
-        return builder.ctpop(args[0])
-
-    return types.uint64(types.uint64), codegen
 
 
 @kernel()
