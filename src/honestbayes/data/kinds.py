@@ -191,7 +191,7 @@ def column_cells(values: AnyArray, name: str, any_number: bool) -> tuple[AnyArra
         raise ValueError(msg)
     numbers = values.astype(float)
     missing = np.isnan(numbers)
-    _check_numbers(numbers, missing, name, any_number)
+    check_categories(numbers, name, any_number)
     return numbers, missing
 
 
@@ -244,8 +244,12 @@ def distinct(values: AnyArray) -> AnyArray:
     return np.array(sorted(set(values.tolist())), dtype=object)
 
 
-def _check_numbers(numbers: AnyArray, missing: BoolArray, name: str, any_number: bool) -> None:
-    """Refuse numbers that are no categories: negative, fractions (unless any are), infinite."""
+def check_categories(numbers: AnyArray, name: str, any_number: bool) -> None:
+    """Refuse numbers that are no categories: negative, fractions (unless any are), infinite.
+
+    NaN is missing.
+    """
+    missing = np.isnan(numbers)
     with np.errstate(invalid="ignore"):
         good = any_number | ((numbers >= 0) & (numbers == np.rint(numbers)))
         wrong = ~missing & ~(good & np.isfinite(numbers))

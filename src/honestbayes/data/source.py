@@ -154,7 +154,7 @@ class PackedGenotypes:
         own = np.arange(self.n_cases) if self.rows is None else self.rows
         return PackedGenotypes(self.packed, self.n_cases, own[rows])
 
-    def columns(self, columns: IntArray) -> PackedGenotypes:
+    def columns(self, columns: IntArray | slice) -> PackedGenotypes:
         """Return some columns."""
         return PackedGenotypes(self.packed[columns], self.n_cases, self.rows)
 
@@ -884,6 +884,11 @@ class ReadAhead:
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks of the table."""
         return self.source.blocks()
+
+    @property
+    def all_levels(self) -> Any:
+        """The categories of which all columns are indicators, if they are."""
+        return getattr(self.source, "all_levels", None)
 
     def read_ahead(self, columns: IntArray) -> None:
         """Read those of some columns that are not remembered yet, at once, and remember them."""
