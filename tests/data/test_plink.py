@@ -178,9 +178,7 @@ class TestPhenotype:
         known = source.select_samples(~np.isnan(source.phenotype))
         assert known.phenotype.tolist() == [1, 2]
         assert known.sample_ids.tolist() == ["s0", "s2"]
-        np.testing.assert_array_equal(
-            known.take(np.arange(2)), source.take(np.arange(2))[[0, 2]]
-        )
+        np.testing.assert_array_equal(known.take(np.arange(2)), source.take(np.arange(2))[[0, 2]])
         path = write_plink(tmp_path, random_table(3, 2), phenotype=[-9, 0, -9])
         assert open_plink(path).phenotype is None
 

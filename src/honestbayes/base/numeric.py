@@ -356,7 +356,9 @@ class NumericTraining(TrainingPart):
         labels, normal_scores = self.labels, bool(self.settings.normal_scores)
         levels: LevelTable | None = getattr(self.source, "all_levels", None)
         if levels is not None and not normal_scores:
-            return indicator_moments_without(self._cells_by_fold(levels, folds, memo), levels, labels.classes)
+            return indicator_moments_without(
+                self._cells_by_fold(levels, folds, memo), levels, labels.classes
+            )
         find = scored_moments_without if normal_scores else moments_without
         by_fold = find(self.source, labels.codes, labels.classes, list(folds))
         if memo is None:

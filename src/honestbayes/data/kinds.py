@@ -414,9 +414,7 @@ class ValueRange:
             seen = part.low <= part.high
             for value in (part.low, part.high):
                 two_valued = two_valued & (~seen | (value == low) | (value == high))
-        return ValueRange(
-            low, high, two_valued, self.n_missing + other.n_missing, self.categories
-        )
+        return ValueRange(low, high, two_valued, self.n_missing + other.n_missing, self.categories)
 
     def merge_columns(self, *others: ValueRange) -> ValueRange:
         """Return the ranges of all sets of columns, in this order."""

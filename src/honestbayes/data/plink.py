@@ -186,7 +186,7 @@ def open_plink(path: str | os.PathLike[str], *, phenotype: Any = None) -> PlinkS
         if not file.is_file():
             msg = f"{file.name} is missing; .bed, .bim and .fam must be in one folder."
             raise PlinkError(msg)
-    samples, variants = _lines(fam, 6), _lines(bim, 6)
+    samples = list(_lines(fam, 6))
     ids = _sample_ids(samples, fam.name)
     if phenotype is None:
         values: AnyArray = np.array([sample[5] for sample in samples])
@@ -195,24 +195,26 @@ def open_plink(path: str | os.PathLike[str], *, phenotype: Any = None) -> PlinkS
             known = None
     else:
         known = _given_phenotype(phenotype, [sample[1] for sample in samples])
-    packed = _mapped_genotypes(bed, len(samples), len(variants))
-    return PlinkSource(bed, _variant_names(variants), None, ids, known, packed)
+    names = _different_names([_variant_name(fields) for fields in _lines(bim, 6)])
+    packed = _mapped_genotypes(bed, len(samples), len(names))
+    return PlinkSource(bed, names, None, ids, known, packed)
 
 
-def _lines(path: Path, n_fields: int) -> list[list[str]]:
-    """Return the fields of each line; refuse a line that has fewer, and an empty file."""
+def _lines(path: Path, n_fields: int) -> Iterator[list[str]]:
+    """Yield the fields of each line; refuse a line that has fewer, and an empty file."""
+    number = 0
     with path.open(encoding="utf-8", errors="replace") as file:
-        result = [line.split() for line in file if not line.isspace()]
-    if not result:
+        for number, line in enumerate(file, start=1):
+            fields = line.split()
+            if len(fields) < n_fields:
+                msg = (
+                    f"{path.name} has {len(fields)} fields instead of {n_fields} in line {number}."
+                )
+                raise PlinkError(msg)
+            yield fields
+    if number == 0:
         msg = f"{path.name} is empty."
         raise PlinkError(msg)
-    for number, fields in enumerate(result):
-        if len(fields) < n_fields:
-            msg = (
-                f"{path.name} has {len(fields)} fields instead of {n_fields} in line {number + 1}."
-            )
-            raise PlinkError(msg)
-    return result
 
 
 def _sample_ids(samples: list[list[str]], name: str) -> AnyArray:
@@ -226,16 +228,20 @@ def _sample_ids(samples: list[list[str]], name: str) -> AnyArray:
     return np.array(own)
 
 
-def _variant_names(variants: list[list[str]]) -> tuple[str, ...]:
+def _variant_name(fields: list[str]) -> str:
+    """Return the name of a variant, or its place and alleles where it has none."""
+    if fields[1] != ".":
+        return fields[1]
+    return ":".join((fields[0], fields[3], fields[4], fields[5]))
+
+
+def _different_names(own: list[str]) -> tuple[str, ...]:
     """Return a different name for each variant."""
-    own = [
-        ":".join((fields[0], fields[3], fields[4], fields[5])) if fields[1] == "." else fields[1]
-        for fields in variants
-    ]
-    if len(set(own)) == len(own):
+    taken = set(own)
+    if len(taken) == len(own):
         return tuple(own)
-    taken, result = set(own), []
     used: set[str] = set()
+    result = []
     for name in own:
         new, number = name, 2
         # A made-up name must not be that of a variant elsewhere in the file.

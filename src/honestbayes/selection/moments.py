@@ -370,9 +370,7 @@ def _zero_one_or_missing(cells: AnyArray) -> bool:
     return bool(np.all((cells == 0) | (cells == 1) | (cells != cells)))
 
 
-def ones_by_group(
-    values: Any, codes: AnyArray, n_groups: int
-) -> tuple[IntArray, IntArray | None]:
+def ones_by_group(values: Any, codes: AnyArray, n_groups: int) -> tuple[IntArray, IntArray | None]:
     """Count the ones and the observed cells of binary features in each group, shape (G, c).
 
     None for the observed cells where none is missing.
