@@ -155,7 +155,8 @@ class _Seen:
         """Return the numbers of all sets of columns, in this order."""
         parts = (self, *others)
         width = max(part.small.shape[1] for part in parts)
-        first, rest = 0, {}
+        first = 0
+        rest: dict[int, AnyArray] = {}
         for part in parts:
             rest |= {first + j: numbers for j, numbers in part.others.items()}
             first += len(part.small)
@@ -183,7 +184,7 @@ class _Seen:
         value = np.concatenate([*values, np.full(lacking.size, np.nan)])
         order = np.lexsort((value, column))  # NaN comes last
         first = np.concatenate([[0], np.cumsum(np.maximum(sizes, 2))])
-        return LevelTable(first, value[order])
+        return LevelTable(first, np.asarray(value[order], dtype=float))
 
 
 def _widened(small: BoolArray, width: int) -> BoolArray:
@@ -270,7 +271,7 @@ def level_cells(values: Any, levels: LevelTable, groups: AnyArray, n_groups: int
     if isinstance(values, PackedGenotypes):
         counts = values.counts(groups, n_groups)
         known = np.flatnonzero(levels.value == levels.value)
-        cells = np.zeros((n_groups, levels.value.size), dtype=np.int32)
+        cells: AnyArray = np.zeros((n_groups, levels.value.size), dtype=np.int32)
         number = levels.value[known].astype(np.int64)
         cells[:, known] = counts[levels.column[known], :, np.minimum(number, 2)].T
         cells[:, known[number > 2]] = 0
@@ -278,7 +279,7 @@ def level_cells(values: Any, levels: LevelTable, groups: AnyArray, n_groups: int
     codes = levels.codes(values)
     total = levels.value.size
     key = groups.astype(np.int64)[:, None] * total + levels.first[:-1] + codes
-    found = np.bincount(key[codes != MISSING], minlength=n_groups * total)
+    found: AnyArray = np.bincount(key[codes != MISSING], minlength=n_groups * total)
     return found.reshape(n_groups, total).astype(np.int32)
 
 
@@ -358,13 +359,13 @@ class Indicators:
 def observed_cells(cells: IntArray, levels: LevelTable) -> IntArray:
     """Return, for each category, the observed cells of its column, shape (G, T)."""
     by_column = np.add.reduceat(cells, levels.first[:-1], axis=1)
-    return np.repeat(by_column, levels.n_levels, axis=1)
+    return np.asarray(np.repeat(by_column, levels.n_levels, axis=1))
 
 
 def _indicators(values: Any, levels: LevelTable) -> FloatArray:
     codes = np.repeat(levels.codes(values), levels.n_levels, axis=1)
     rank = np.arange(levels.value.size) - levels.first[levels.column]
-    result = (codes == rank).astype(float)
+    result: FloatArray = (codes == rank).astype(float)
     result[codes == MISSING] = np.nan
     return result
 

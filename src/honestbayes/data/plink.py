@@ -134,7 +134,7 @@ class PlinkSource:
 
 
 def open_plink(path: str | os.PathLike[str], *, phenotype: Any = None) -> PlinkSource:
-    """Open PLINK files: ``.bed`` with ``.bim`` and ``.fam`` beside it.
+    r"""Open PLINK files: ``.bed`` with ``.bim`` and ``.fam`` beside it.
 
     Nothing of the ``.bed`` file but its size and its first bytes is read. A cell of the table is
     the number of copies of A1, the first allele of the ``.bim`` file: 00 is 2, 10 is 1, 11 is 0,
@@ -170,9 +170,9 @@ def open_plink(path: str | os.PathLike[str], *, phenotype: Any = None) -> PlinkS
     ...     bits = [0b00, 0b10, 0b11]  # 2, 1 and 0 copies of A1
     ...     byte = sum(pair << 2 * case for case, pair in enumerate(bits))
     ...     _ = stem.with_suffix(".bed").write_bytes(bytes([0x6C, 0x1B, 1, byte]))
-    ...     _ = stem.with_suffix(".bim").write_text("1 rs1 0 100 A G\\n")
+    ...     _ = stem.with_suffix(".bim").write_text("1 rs1 0 100 A G\n")
     ...     samples = ["f1 ann 0 0 2 2", "f2 bob 0 0 1 1", "f3 eve 0 0 2 1"]
-    ...     _ = stem.with_suffix(".fam").write_text("\\n".join(samples))
+    ...     _ = stem.with_suffix(".fam").write_text("\n".join(samples))
     ...     genotypes = open_plink(stem)
     ...     print(genotypes, genotypes.feature_names, genotypes.phenotype)
     ...     print(genotypes.take([0]).ravel())

@@ -10,7 +10,8 @@ a kind of table, write a class with these members and name it in :func:`as_sourc
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -145,7 +146,7 @@ class PackedGenotypes:
         own = np.arange(self.n_cases) if self.rows is None else self.rows
         in_group[groups, 2 * own] = 1
         masks = np.packbits(in_group, axis=1, bitorder="little").view("<u8")
-        counts = np.zeros((len(self.packed), n_groups, 4), dtype=np.int32)
+        counts: AnyArray = np.zeros((len(self.packed), n_groups, 4), dtype=np.int32)
         count_genotypes(self.packed, masks, counts)
         return counts
 
@@ -674,6 +675,127 @@ def _columns_of_block(values: Any, columns: IntArray) -> Any:
     if isinstance(values, PackedGenotypes):
         return values.columns(columns)
     return values[:, columns]
+
+
+# --------------------------------------------------------------------------------------------------
+# Several sources as one
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedColumns:
+    """Sources of the same rows, side by side.
+
+    Attributes
+    ----------
+    sources : tuple of Source
+        The parts, in order.
+    feature_names : tuple of str or None
+        Names of the columns, where all parts have them.
+    """
+
+    sources: tuple[Source, ...]
+    feature_names: tuple[str, ...] | None
+
+    @cached_property
+    def _first(self) -> IntArray:
+        """Where the columns of each part begin, and their number."""
+        return np.cumsum([0, *(source.shape[1] for source in self.sources)])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.sources[0].shape[0], int(self._first[-1])
+
+    @property
+    def beyond_memory(self) -> bool:
+        """Whether reading it again is expensive."""
+        return any(map(is_beyond_memory, self.sources))
+
+    @property
+    def work(self) -> Work:
+        """How functions are applied to blocks: as by the parts where these agree, else at once."""
+        first = work_of(self.sources[0])
+        return first if all(work_of(source) is first for source in self.sources) else NOW
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks of each part."""
+        for source, first in zip(self.sources, self._first.tolist(), strict=False):
+            own = work_of(source)
+            for block in source.blocks():
+                values = block.values
+                if own is not self.work:
+                    (values,) = own.results([own.call(_itself, values)])
+                columns = slice(block.columns.start + first, block.columns.stop + first)
+                yield Block(block.rows, columns, values)
+
+    def take(self, columns: IntArray) -> AnyArray:
+        """Return the named columns of all rows; each part reads its own."""
+        return self._taken(columns, [source.take for source in self.sources])
+
+    def take_rows(self, rows: IntArray, columns: IntArray) -> AnyArray:
+        """Return some rows of the named columns."""
+        return self._taken(columns, [RowsOf(source, rows).take for source in self.sources])
+
+    def _taken(self, columns: IntArray, read: Sequence[Callable[[IntArray], AnyArray]]) -> AnyArray:
+        columns = np.asarray(columns, dtype=np.int64)
+        part_of = np.searchsorted(self._first, columns, side="right") - 1
+        order = np.argsort(part_of, kind="stable")
+        parts = [
+            read[part](columns[part_of == part] - self._first[part])
+            for part in (np.unique(part_of).tolist() or [0])
+        ]
+        return np.take(np.concatenate(parts, axis=1), np.argsort(order), axis=1)
+
+
+def _itself(values: Any) -> Any:
+    return values
+
+
+def join_columns(sources: Sequence[Any]) -> Source:
+    """Return tables of the same rows side by side, as one table that is read part by part.
+
+    Parameters
+    ----------
+    sources : sequence of tables
+        For example one set of PLINK files for each chromosome, or several packed stores. Rows are
+        matched by their order; names of columns must differ.
+
+    Returns
+    -------
+    Source
+        A table for every method that takes one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from honestbayes.data import join_columns
+    >>> table = join_columns([np.zeros((3, 2)), np.ones((3, 1))])
+    >>> table.shape, table.take(np.array([2, 0])).tolist()
+    ((3, 3), [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
+    """
+    parts = tuple(as_source(source) for source in sources)
+    if not parts:
+        msg = "join_columns needs one table or more."
+        raise ValueError(msg)
+    rows = [part.shape[0] for part in parts]
+    if len(set(rows)) > 1:
+        msg = f"join_columns needs tables of the same rows; these have {rows} rows."
+        raise ValueError(msg)
+    ids = [getattr(part, "sample_ids", None) for part in parts]
+    known = [own for own in ids if own is not None]
+    if any(not np.array_equal(own, known[0]) for own in known):
+        msg = "the tables name other samples, or in another order; bring them into one order."
+        raise ValueError(msg)
+    names = [part.feature_names for part in parts]
+    together = None
+    if all(own is not None for own in names):
+        together = tuple(name for own in names if own is not None for name in own)
+        if len(set(together)) < len(together):
+            (twice, _), *_ = Counter(together).most_common(1)
+            msg = f"two of the tables name a column {twice!r}; names must differ."
+            raise ValueError(msg)
+    return JoinedColumns(parts, together)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -283,7 +283,7 @@ BASES = (0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0)
 _CASES_FOR_BASE = 80_000
 """Tables with more cases than these together add little to what is known of the base."""
 
-_CASES_TO_LEARN = 1 << 24
+_CASES_TO_LEARN = 1 << 23
 """Cases of all distinct tables together up to which each of them is used; beyond, some stand for
 all. Each case is a term of a polynomial: a million of them take half a second."""
 

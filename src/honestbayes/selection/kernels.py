@@ -54,7 +54,7 @@ def count_bits(bits, masks, ones):
         for g in range(masks.shape[0]):
             total = np.uint64(0)
             for t in range(n_words):
-                total += popcount(bits[j, t] & masks[g, t])  # type: ignore[call-arg]
+                total += popcount(bits[j, t] & masks[g, t])
             ones[g, j] = total
 
 

@@ -529,8 +529,8 @@ def _moments_of_folds(
         ones, observed = ones_by_group(values, groups, n_groups)
         shape = n_folds + 1, len(classes), -1
         seen = np.array(counts) if observed is None else observed
-        parts = zip(counts, ones.reshape(shape), seen.reshape(shape), strict=True)
-        return FoldMoments(tuple(Moments.of_ones(classes, tuple(n), *some) for n, *some in parts))
+        by_fold = zip(counts, ones.reshape(shape), seen.reshape(shape), strict=True)
+        return FoldMoments(tuple(Moments.of_ones(classes, tuple(n), *some) for n, *some in by_fold))
     parts = []
     for number in range(n_folds + 1):
         rows = np.flatnonzero(fold_of == number)
