@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
+from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 
@@ -40,6 +41,9 @@ MOST_CODES = 256
 
 ROUNDING = 1e-24
 """Relative sums of squares per case up to which a column is constant but for rounding."""
+
+_SLICE = 1 << 16
+"""Columns of which relative squares are computed at a time."""
 
 _SMALLEST = SMALLEST_SPREAD**2
 """Sums of squares below this have lost their digits."""
@@ -145,13 +149,21 @@ class Moments:
 
         In these units squares neither overflow nor vanish.
         """
-        unit = np.maximum(np.abs(self.mean).max(axis=0), np.sqrt(self.within))
-        unit = np.where(unit > 0, unit, 1.0)
-        mean = self.mean / unit
-        total = np.maximum(self.observed.sum(axis=0), 1)
-        centre = (self.observed * mean).sum(axis=0) / total
-        between = (self.observed * (mean - centre) ** 2).sum(axis=0)
-        return between, between + (np.sqrt(self.within) / unit) ** 2
+        p = self.n_features
+        between, squares = np.empty(p), np.empty(p)
+        # In slices, because each of the intermediate results is as large as the means.
+        ends = np.linspace(0, p, 1 + -(-p // _SLICE)).astype(np.int64).tolist()
+        for some in (slice(*pair) for pair in pairwise(ends)):
+            mean, within = self.mean[:, some], np.sqrt(self.within[some])
+            observed = self.observed if self.observed.shape[1] == 1 else self.observed[:, some]
+            unit = np.maximum(np.abs(mean).max(axis=0), within)
+            unit = np.where(unit > 0, unit, 1.0)
+            mean = mean / unit
+            total = np.maximum(observed.sum(axis=0), 1)
+            centre = (observed * mean).sum(axis=0) / total
+            between[some] = (observed * (mean - centre) ** 2).sum(axis=0)
+            squares[some] = between[some] + (within / unit) ** 2
+        return between, squares
 
     def standardised(self) -> tuple[Moments, FloatArray, FloatArray]:
         """Return the moments of (x - centre) / unit, the centres and the units, shape (p,).
