@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "threads": set(),
     "status_line": set(),
     "files": {"types"},
-    "data": {"types", "files"},
+    "data": {"types", "compiled", "files"},
     "sampling": {"types", "compiled", "files", "threads", "status_line"},
     "selection": {"types", "compiled", "files", "data"},
     "likelihood": _DATA,

@@ -18,7 +18,13 @@ import pytest
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 RUN = ["tutorial.rst", "howto/groups.rst", "howto/missing.rst", "howto/prevalence.rst"]
-RUN += ["howto/packed.rst", "howto/screened.rst", "howto/validation.rst", "beside.rst"]
+RUN += [
+    "howto/packed.rst",
+    "howto/genotypes.rst",
+    "howto/screened.rst",
+    "howto/validation.rst",
+    "beside.rst",
+]
 RUN += ["scale.rst", "faq.rst", "howto/importance.rst", "howto/explain.rst"]
 RUN += ["howto/expression.rst", "howto/publication.rst", "deployment.rst"]
 """Pages all of whose blocks can be run, one after the other, and whose outputs are compared."""

@@ -256,15 +256,3 @@ def leave_out_beyond_memory(given: Any, effort: Effort, table_info: TableInfo) -
             stacklevel=5,
         )
     return left_out
-
-
-def refuse_levels_beyond_memory(kinds: Sequence[str]) -> None:
-    """Refuse categorical columns in a table beyond memory."""
-    if "categorical" in kinds:
-        msg = (
-            f"kinds marks column {list(kinds).index('categorical')} as categorical, but X is "
-            "beyond "
-            "memory, where columns are binary or continuous: make a binary column of each "
-            "category, or give a table in memory."
-        )
-        raise ValueError(msg)

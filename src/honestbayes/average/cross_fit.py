@@ -348,12 +348,13 @@ def evidence_of_run(
     Also returns what was fitted, if that is to be kept; see `PreparedCandidate.evidence`.
     """
     fitted: list[list[Any]] = [[] for _ in prepared]
-    # Candidates of one table (as it is, or as numbers) share what they compute of the same rows.
-    memos = {id(each.table): FoldMemo() for each in prepared}
+    # Candidates share what they compute of the same rows: its keys name the columns, which those
+    # of a table as it is and as numbers have in common only where they are the same.
+    memo = FoldMemo()
     for each in prepared:
-        each.read_ahead(folds, memos[id(each.table)])
+        each.read_ahead(folds, memo)
     evidence = [
-        each.evidence(folds, memos[id(each.table)], models if keep else None)
+        each.evidence(folds, memo, models if keep else None)
         if first or not each.held_out_once
         else None
         for each, models in zip(prepared, fitted, strict=True)
@@ -615,6 +616,7 @@ def try_candidates(
         PreparedCandidate.of(candidate, table, labels, memos[id(table)])
         for candidate, table in zip(candidates, tables, strict=True)
     ]
+    del memos  # statistics of all rows, which the folds do not need
     slow = any(each.held_out_once for each in prepared)
     progress = FoldProgress(len(folds), first if slow else len(folds), len(single))
     if is_beyond_memory(views.plain):

@@ -24,7 +24,6 @@ from honestbayes.average.candidates import (
     check_choices,
     chosen_candidates,
     leave_out_beyond_memory,
-    refuse_levels_beyond_memory,
 )
 from honestbayes.average.cross_fit import (
     AverageMember,
@@ -453,8 +452,6 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
         always = parse_always_keep(self.always_keep, names, X.shape[1])
         labels = self._with_covariates(X, labels, always)
         beyond_memory = is_beyond_memory(X)
-        if beyond_memory:
-            refuse_levels_beyond_memory(self.kinds_)
         self._coding = ColumnCoding.learn(X, self.kinds_)
         self._importance = None
         self.restriction_cost_: float | None = None
@@ -592,7 +589,10 @@ class HonestClassifier(ClassifierMixin, FromLogProbabilities, KeptColumns, Saved
 
     def _views(self, plain: Any) -> TableViews:
         """Return the varying columns as they are, and as numbers."""
-        return TableViews(plain, self._coding.as_numbers(plain, self._describe))
+        numbers = self._coding.as_numbers(plain, self._describe)
+        if numbers is not plain and isinstance(plain, ReadAhead):
+            numbers = ReadAhead(numbers)  # which remembers the indicators that were read
+        return TableViews(plain, numbers)
 
     def _kept_columns(self) -> list[IntArray]:
         """Return the columns that any model uses, those of most weight first, and covariates."""

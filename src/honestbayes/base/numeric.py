@@ -14,6 +14,7 @@ from honestbayes.base.parameters import SelectionSettings, selection_rule, true_
 from honestbayes.base.part import Describe, FoldMemo, TrainingLabels, TrainingPart, tie_breaker
 from honestbayes.data import Source, as_source
 from honestbayes.data.binarization import check_finite
+from honestbayes.data.level_blocks import IndicatorSource, LevelTable
 from honestbayes.data.normal_scores import NormalScores, NormalScoresSource
 from honestbayes.data.source import (
     DescribeColumns,
@@ -26,9 +27,11 @@ from honestbayes.data.source import (
 )
 from honestbayes.files.fields import CLOSE, Check, Flag, Floats, Number
 from honestbayes.selection import Selection
+from honestbayes.selection.categories import LevelsByFold
 from honestbayes.selection.correlation import rank_features
 from honestbayes.selection.moments import (
     Moments,
+    indicator_moments_without,
     moments_of_values,
     moments_without,
     scored_moments_without,
@@ -351,6 +354,11 @@ class NumericTraining(TrainingPart):
     ) -> Iterable[Moments]:
         """Return the moments of all rows but those of each fold."""
         labels, normal_scores = self.labels, bool(self.settings.normal_scores)
+        levels: LevelTable | None = getattr(self.source, "all_levels", None)
+        if levels is not None and not normal_scores:
+            return indicator_moments_without(
+                self._cells_by_fold(levels, folds, memo), levels, labels.classes
+            )
         find = scored_moments_without if normal_scores else moments_without
         by_fold = find(self.source, labels.codes, labels.classes, list(folds))
         if memo is None:
@@ -358,6 +366,24 @@ class NumericTraining(TrainingPart):
         key = ("without folds", normal_scores, self.source.shape[1])
         shared: list[Moments] = memo.get(np.concatenate(folds), key, lambda: list(by_fold))
         return shared
+
+    def _cells_by_fold(
+        self, levels: LevelTable, folds: Sequence[IntArray], memo: FoldMemo | None
+    ) -> LevelsByFold:
+        """Count the categories of which all columns are indicators."""
+        labels = self.labels
+
+        def make() -> LevelsByFold:
+            source: Any = self.source
+            while isinstance(source, ReadAhead | IndicatorSource):
+                source = source.source
+            return LevelsByFold.count(source, levels, labels.codes, labels.classes.size, folds)
+
+        key = ("cells by fold", self.source.shape[1])
+        counts: LevelsByFold = (
+            make() if memo is None else memo.get(np.concatenate(folds), key, make)
+        )
+        return counts
 
     def read_ahead(self, folds: Sequence[IntArray], number: int, memo: FoldMemo | None) -> None:
         """Read in one pass the columns that fits of so many features will keep."""

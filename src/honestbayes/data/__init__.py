@@ -1,4 +1,4 @@
-"""Tables in memory and beyond: arrays, sparse matrices, frames, Dask and packed stores."""
+"""Tables in memory and beyond: arrays, sparse matrices, frames, Dask, stores and genotypes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from honestbayes.data.binarization import Binarization
 from honestbayes.data.labels import check_as_many, encode_classes, encode_labels
 from honestbayes.data.packed_store import open_store
 from honestbayes.data.packing import pack_store
-from honestbayes.data.source import Source, as_source
+from honestbayes.data.plink import open_plink
+from honestbayes.data.source import Source, as_source, join_columns
 
 __all__ = [
     "Binarization",
@@ -15,6 +16,8 @@ __all__ = [
     "check_as_many",
     "encode_classes",
     "encode_labels",
+    "join_columns",
+    "open_plink",
     "open_store",
     "pack_store",
 ]

@@ -87,7 +87,8 @@ def lazy_source(frame: Any) -> LazySource:
         if not dtype.is_numeric() and dtype != pl.Boolean:
             msg = (
                 f"column {name!r} of the lazy frame is {dtype}, which is not a number; encode it "
-                "as 0/1 or numbers, or leave it out."
+                "as 0/1 or numbers (categories by .cast(pl.Enum([...])).to_physical(), and name "
+                "the column in kinds), or leave it out."
             )
             raise ValueError(msg)
     n_rows = frame.select(pl.len()).collect(engine="streaming").item()

@@ -11,7 +11,8 @@ import numpy as np
 from honestbayes.data import as_source
 from honestbayes.data.categories import Categories, category_table, encode_columns
 from honestbayes.data.kinds import ALL_KINDS, Kind, TwoValues, columns_of
-from honestbayes.data.source import ColumnsOf, dense_values
+from honestbayes.data.level_blocks import IndicatorSource, learn_levels, level_table
+from honestbayes.data.source import ColumnsOf, dense_values, is_beyond_memory
 from honestbayes.files.fields import Entries, Known, Plain, Section, joined, record_to_plain
 from honestbayes.types import FloatArray, IntArray
 
@@ -47,6 +48,8 @@ class ColumnCoding:
         columns = np.flatnonzero(np.array(kinds) == "categorical")
         if not columns.size:
             return cls(kinds, two_values, Categories(()))
+        if hasattr(X, "blocks") and is_beyond_memory(X):
+            return cls(kinds, two_values, learn_levels(ColumnsOf(X, columns)).categories())
         return cls(kinds, two_values, category_table(columns_of(X, columns)).levels)
 
     def varying(self) -> IntArray:
@@ -107,6 +110,10 @@ class ColumnCoding:
         """
         if not self.levels.values:
             return plain
+        numbers = all(values.dtype.kind == "f" for values in self.levels.values)
+        if numbers and hasattr(plain, "blocks") and is_beyond_memory(plain):
+            categorical = np.array(self.varying_kinds()) == "categorical"
+            return IndicatorSource(plain, categorical, level_table(self.levels))
         kinds, varying = np.array(self.varying_kinds()), self.varying()
         categorical = np.flatnonzero(kinds == "categorical")
         codes, _ = encode_columns(

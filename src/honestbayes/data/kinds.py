@@ -23,6 +23,7 @@ from honestbayes.data.source import (
     DenseSource,
     DescribeColumns,
     PackedColumns,
+    PackedGenotypes,
     Source,
     accumulate,
     as_array,
@@ -190,7 +191,7 @@ def column_cells(values: AnyArray, name: str, any_number: bool) -> tuple[AnyArra
         raise ValueError(msg)
     numbers = values.astype(float)
     missing = np.isnan(numbers)
-    _check_numbers(numbers, missing, name, any_number)
+    check_categories(numbers, name, any_number)
     return numbers, missing
 
 
@@ -243,8 +244,12 @@ def distinct(values: AnyArray) -> AnyArray:
     return np.array(sorted(set(values.tolist())), dtype=object)
 
 
-def _check_numbers(numbers: AnyArray, missing: BoolArray, name: str, any_number: bool) -> None:
-    """Refuse numbers that are no categories: negative, fractions (unless any are), infinite."""
+def check_categories(numbers: AnyArray, name: str, any_number: bool) -> None:
+    """Refuse numbers that are no categories: negative, fractions (unless any are), infinite.
+
+    NaN is missing.
+    """
+    missing = np.isnan(numbers)
     with np.errstate(invalid="ignore"):
         good = any_number | ((numbers >= 0) & (numbers == np.rint(numbers)))
         wrong = ~missing & ~(good & np.isfinite(numbers))
@@ -379,20 +384,27 @@ class ValueRange:
         Whether there are no others.
     n_missing : ndarray of int of shape (c,)
         Number of missing cells.
+    categories : ndarray of bool of shape (c,)
+        Whether the table itself calls a column categorical.
     """
 
     low: AnyArray
     high: AnyArray
     two_valued: BoolArray
     n_missing: IntArray
+    categories: BoolArray
 
     def kinds(self) -> list[Kind]:
         """Return the kind of each column."""
-        constant = ~(self.low < self.high)
-        return [
-            "constant" if single else "binary" if two else "real"
-            for single, two in zip(constant.tolist(), self.two_valued.tolist(), strict=True)
+        several: list[tuple[Kind, BoolArray]] = [
+            ("binary", self.two_valued),
+            ("categorical", self.categories),
+            ("constant", ~(self.low < self.high)),
         ]
+        kinds = np.full(self.low.size, "real", dtype=object)
+        for kind, which in several:  # what comes later overrides
+            kinds[which] = kind
+        return kinds.tolist()
 
     def merge_rows(self, other: ValueRange) -> ValueRange:
         """Return the range over both sets of rows."""
@@ -402,7 +414,7 @@ class ValueRange:
             seen = part.low <= part.high
             for value in (part.low, part.high):
                 two_valued = two_valued & (~seen | (value == low) | (value == high))
-        return ValueRange(low, high, two_valued, self.n_missing + other.n_missing)
+        return ValueRange(low, high, two_valued, self.n_missing + other.n_missing, self.categories)
 
     def merge_columns(self, *others: ValueRange) -> ValueRange:
         """Return the ranges of all sets of columns, in this order."""
@@ -412,29 +424,37 @@ class ValueRange:
             np.concatenate([part.high for part in parts]),
             np.concatenate([part.two_valued for part in parts]),
             np.concatenate([part.n_missing for part in parts]),
+            np.concatenate([part.categories for part in parts]),
         )
 
 
 def value_range(block: Any) -> ValueRange:
     """Return the range of each column of a block, shape (n, c) with n > 0; NaN is missing."""
     none_missing = np.zeros(block.shape[1], dtype=np.int64)
+    none = np.zeros(block.shape[1], dtype=bool)
+    if isinstance(block, PackedGenotypes):
+        counts = block.counts(np.zeros(block.shape[0], dtype=np.int64), 1)[:, 0]
+        seen = counts[:, :3] > 0
+        low = np.where(seen.any(axis=1), np.argmax(seen, axis=1), np.inf)
+        high = np.where(seen.any(axis=1), 2 - np.argmax(seen[:, ::-1], axis=1), -np.inf)
+        return ValueRange(low, high, seen.sum(axis=1) <= 2, counts[:, 3], ~none)
     if isinstance(block, PackedColumns):
         all_ones = PackedColumns.pack(np.ones((block.n_rows, 1), dtype=np.uint8)).bits
         low = (block.bits == all_ones).all(axis=1) * 1.0
         high = np.asarray(block.bits.any(axis=1) * 1.0)
-        return ValueRange(low, high, np.ones(low.size, dtype=bool), none_missing)
+        return ValueRange(low, high, np.ones(low.size, dtype=bool), none_missing, none)
     values = dense(block)
     if values.dtype.kind == "b":
         values = values.view(np.uint8)
     if values.dtype.kind != "f":
         low, high = values.min(axis=0), values.max(axis=0)
         two_valued = ((values == low) | (values == high)).all(axis=0)
-        return ValueRange(low, high, two_valued, none_missing)
+        return ValueRange(low, high, two_valued, none_missing, none)
     missing = np.isnan(values)
     low = np.where(missing, np.inf, values).min(axis=0)
     high = np.where(missing, -np.inf, values).max(axis=0)
     two_valued = ((values == low) | (values == high) | missing).all(axis=0)
-    return ValueRange(low, high, two_valued, missing.sum(axis=0))
+    return ValueRange(low, high, two_valued, missing.sum(axis=0), none)
 
 
 def _kinds_of_sparse(X: Any) -> list[Kind]:

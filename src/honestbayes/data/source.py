@@ -10,7 +10,8 @@ a kind of table, write a class with these members and name it in :func:`as_sourc
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -76,6 +77,91 @@ class PackedColumns:
 def n_words(n_rows: int) -> int:
     """Return how many words hold the bits of so many cases."""
     return -(-n_rows // WORD)
+
+
+# --------------------------------------------------------------------------------------------------
+# Packed genotypes: four cases to a byte, variant after variant
+# --------------------------------------------------------------------------------------------------
+
+
+A1_COUNTS = np.array([2, -1, 1, 0], dtype=np.int8)
+"""Count of the first allele (A1) for each pair of bits in a PLINK file; -1 is missing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedGenotypes:
+    """Some variants as two bits for each case: counts 0, 1 and 2 of an allele, or missing.
+
+    Attributes
+    ----------
+    packed : ndarray of uint8 of shape (c, b)
+        The bytes of each variant: case i is the bits 2 (i % 4) and 2 (i % 4) + 1, from the
+        lowest, of byte i // 4. Bits beyond the last case mean nothing.
+    n_cases : int
+        How many cases the bytes hold.
+    rows : ndarray of int of shape (m,), or None
+        Which of these cases are the block's rows; None: all, in order.
+    """
+
+    packed: AnyArray
+    n_cases: int
+    rows: IntArray | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.n_cases if self.rows is None else self.rows.size, self.packed.shape[0]
+
+    def toarray(self) -> AnyArray:
+        """Return counts of the first allele, shape (n, c): bytes, or floats where NaN is needed."""
+        if self.rows is None:
+            pairs = _PAIRS[self.packed].reshape(len(self.packed), -1)[:, : self.n_cases]
+        else:
+            shift = (2 * (self.rows & 3)).astype(np.uint8)
+            pairs = A1_COUNTS[(self.packed[:, self.rows >> 2] >> shift) & np.uint8(3)]
+        counts = np.ascontiguousarray(pairs).T
+        if counts.min(initial=0) >= 0:
+            return counts
+        return np.where(counts < 0, np.float32(np.nan), counts).astype(np.float32)
+
+    def counts(self, groups: AnyArray, n_groups: int) -> IntArray:
+        """Count genotypes in groups of rows, from the bytes as they are.
+
+        Parameters
+        ----------
+        groups : ndarray of int of shape (n,)
+            The group of each row.
+        n_groups : int
+            How many groups there are.
+
+        Returns
+        -------
+        ndarray of int of shape (c, G, 4)
+            Cells with 0, 1 and 2 first alleles, and missing ones.
+        """
+        from honestbayes.data.kernels import count_genotypes
+
+        # Rows that were not chosen are in no group, so that a part of the cases costs no copy.
+        in_group = np.zeros((n_groups, WORD * n_words(2 * self.n_cases)), dtype=np.uint8)
+        own = np.arange(self.n_cases) if self.rows is None else self.rows
+        in_group[groups, 2 * own] = 1
+        masks = np.packbits(in_group, axis=1, bitorder="little").view("<u8")
+        counts: AnyArray = np.zeros((len(self.packed), n_groups, 4), dtype=np.int32)
+        count_genotypes(self.packed, masks, counts)
+        return counts
+
+    def __getitem__(self, rows: Any) -> PackedGenotypes:
+        """Return some rows, none of them twice; no byte is copied."""
+        own = np.arange(self.n_cases) if self.rows is None else self.rows
+        return PackedGenotypes(self.packed, self.n_cases, own[rows])
+
+    def columns(self, columns: IntArray | slice) -> PackedGenotypes:
+        """Return some columns."""
+        return PackedGenotypes(self.packed[columns], self.n_cases, self.rows)
+
+
+_PAIRS = A1_COUNTS[(np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3]
+"""The four genotypes of each byte."""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -586,7 +672,130 @@ class ColumnsOf:
 def _columns_of_block(values: Any, columns: IntArray) -> Any:
     if isinstance(values, PackedColumns):
         return PackedColumns(values.bits[columns], values.n_rows)
+    if isinstance(values, PackedGenotypes):
+        return values.columns(columns)
     return values[:, columns]
+
+
+# --------------------------------------------------------------------------------------------------
+# Several sources as one
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedColumns:
+    """Sources of the same rows, side by side.
+
+    Attributes
+    ----------
+    sources : tuple of Source
+        The parts, in order.
+    feature_names : tuple of str or None
+        Names of the columns, where all parts have them.
+    """
+
+    sources: tuple[Source, ...]
+    feature_names: tuple[str, ...] | None
+
+    @cached_property
+    def _first(self) -> IntArray:
+        """Where the columns of each part begin, and their number."""
+        return np.cumsum([0, *(source.shape[1] for source in self.sources)])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.sources[0].shape[0], int(self._first[-1])
+
+    @property
+    def beyond_memory(self) -> bool:
+        """Whether reading it again is expensive."""
+        return any(map(is_beyond_memory, self.sources))
+
+    @property
+    def work(self) -> Work:
+        """How functions are applied to blocks: as by the parts where these agree, else at once."""
+        first = work_of(self.sources[0])
+        return first if all(work_of(source) is first for source in self.sources) else NOW
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks of each part."""
+        for source, first in zip(self.sources, self._first.tolist(), strict=False):
+            own = work_of(source)
+            for block in source.blocks():
+                values = block.values
+                if own is not self.work:
+                    (values,) = own.results([own.call(_itself, values)])
+                columns = slice(block.columns.start + first, block.columns.stop + first)
+                yield Block(block.rows, columns, values)
+
+    def take(self, columns: IntArray) -> AnyArray:
+        """Return the named columns of all rows; each part reads its own."""
+        return self._taken(columns, [source.take for source in self.sources])
+
+    def take_rows(self, rows: IntArray, columns: IntArray) -> AnyArray:
+        """Return some rows of the named columns."""
+        return self._taken(columns, [RowsOf(source, rows).take for source in self.sources])
+
+    def _taken(self, columns: IntArray, read: Sequence[Callable[[IntArray], AnyArray]]) -> AnyArray:
+        columns = np.asarray(columns, dtype=np.int64)
+        part_of = np.searchsorted(self._first, columns, side="right") - 1
+        order = np.argsort(part_of, kind="stable")
+        parts = [
+            read[part](columns[part_of == part] - self._first[part])
+            for part in (np.unique(part_of).tolist() or [0])
+        ]
+        return np.take(np.concatenate(parts, axis=1), np.argsort(order), axis=1)
+
+
+def _itself(values: Any) -> Any:
+    return values
+
+
+def join_columns(sources: Sequence[Any]) -> Source:
+    """Return tables of the same rows side by side, as one table that is read part by part.
+
+    Parameters
+    ----------
+    sources : sequence of tables
+        For example one set of PLINK files for each chromosome, or several packed stores. Rows are
+        matched by their order; names of columns must differ.
+
+    Returns
+    -------
+    Source
+        A table for every method that takes one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from honestbayes.data import join_columns
+    >>> table = join_columns([np.zeros((3, 2)), np.ones((3, 1))])
+    >>> table.shape, table.take(np.array([2, 0])).tolist()
+    ((3, 3), [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
+    """
+    parts = tuple(as_source(source) for source in sources)
+    if not parts:
+        msg = "join_columns needs one table or more."
+        raise ValueError(msg)
+    rows = [part.shape[0] for part in parts]
+    if len(set(rows)) > 1:
+        msg = f"join_columns needs tables of the same rows; these have {rows} rows."
+        raise ValueError(msg)
+    ids = [getattr(part, "sample_ids", None) for part in parts]
+    known = [own for own in ids if own is not None]
+    if any(not np.array_equal(own, known[0]) for own in known):
+        msg = "the tables name other samples, or in another order; bring them into one order."
+        raise ValueError(msg)
+    names = [part.feature_names for part in parts]
+    together = None
+    if all(own is not None for own in names):
+        together = tuple(name for own in names if own is not None for name in own)
+        if len(set(together)) < len(together):
+            (twice, _), *_ = Counter(together).most_common(1)
+            msg = f"two of the tables name a column {twice!r}; names must differ."
+            raise ValueError(msg)
+    return JoinedColumns(parts, together)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -797,6 +1006,11 @@ class ReadAhead:
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks of the table."""
         return self.source.blocks()
+
+    @property
+    def all_levels(self) -> Any:
+        """The categories of which all columns are indicators, if they are."""
+        return getattr(self.source, "all_levels", None)
 
     def read_ahead(self, columns: IntArray) -> None:
         """Read those of some columns that are not remembered yet, at once, and remember them."""

@@ -204,6 +204,35 @@ def learn_alpha(
     return LearnedAlpha(alpha, in_common, shape)
 
 
+def representatives(
+    strength: FloatArray, multiplicity: IntArray, most: int
+) -> tuple[IntArray, IntArray]:
+    """Return features that stand for all where there are very many, and for how many each does.
+
+    The distribution of alpha over features shows in their strengths. The strongest, on which its
+    tail rests, stand for themselves. Of the others, in the order of their strengths, each stands
+    for an equal number: systematic sampling, whose error is far below that of a random sample.
+
+    Parameters
+    ----------
+    strength : ndarray of shape (D,)
+        Association of each distinct feature with the class.
+    multiplicity : ndarray of int of shape (D,)
+        How many features are like it.
+    most : int
+        Number of features from which on there are fewer representatives: this many.
+    """
+    if strength.size <= most:
+        return np.arange(strength.size), multiplicity
+    order = np.argsort(-strength, kind="stable")
+    first = most // 2
+    starts = first + (strength.size - first) * np.arange(most - first + 1) // (most - first)
+    middle = (starts[:-1] + starts[1:]) // 2
+    times = np.add.reduceat(multiplicity[order], starts[:-1])
+    chosen = np.concatenate([order[:first], order[middle]])
+    return chosen, np.concatenate([multiplicity[order[:first]], times])
+
+
 def learn_distribution(
     log_alpha: FloatArray, table: FloatArray, multiplicity: IntArray, mass: FloatArray
 ) -> LearnedDistribution:

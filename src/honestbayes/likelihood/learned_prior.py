@@ -35,6 +35,7 @@ from honestbayes.likelihood.learned_alpha import (
     em_weights,
     learn_alpha,
     prior_mass,
+    representatives,
 )
 from honestbayes.likelihood.quadrature import (
     AlphaPrior,
@@ -43,6 +44,7 @@ from honestbayes.likelihood.quadrature import (
     nodes_for_error,
     rule_on_cells,
 )
+from honestbayes.selection.correlation import equivalent_r_squared
 from honestbayes.threads import one_blas_thread
 from honestbayes.types import FloatArray, IntArray
 
@@ -311,6 +313,10 @@ BASES = (0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.5, 5.0)
 _CASES_FOR_BASE = 80_000
 """Tables with more cases than these together add little to what is known of the base."""
 
+_CASES_TO_LEARN = 1 << 23
+"""Cases of all distinct tables together up to which each of them is used; beyond, some stand for
+all. Each case is a term of a polynomial: a million of them take half a second."""
+
 _ENOUGH = 0.5
 """EM stops when a step gains less than this in log likelihood."""
 
@@ -374,7 +380,7 @@ def learn_categories(groups: Sequence[IntArray], prior: AlphaPrior) -> LearnedCa
         Prior of a common alpha.
     """
     counts = next((binary_counts(tables) for tables in groups if is_binary(tables)), None)
-    others = [distinct_tables(tables) for tables in groups if not is_binary(tables)]
+    others = _fewer_tables([distinct_tables(t) for t in groups if not is_binary(t)])
     n_cases = max(
         [2 if counts is None else most_cases(counts)]
         + [int(tables.sum(axis=(1, 2)).max(initial=2)) for tables, _ in others]
@@ -399,6 +405,19 @@ def learn_categories(groups: Sequence[IntArray], prior: AlphaPrior) -> LearnedCa
     learned = learn_alpha(log_likelihood, np.concatenate(multiplicity), n_cases, prior)
     binary = None if density is None else density.with_alpha(learned)
     return LearnedCategories(learned, base, binary)
+
+
+def _fewer_tables(groups: list[tuple[IntArray, IntArray]]) -> list[tuple[IntArray, IntArray]]:
+    """Return tables that stand for all, where there are very many; see `representatives`."""
+    total = sum(int(tables.sum()) for tables, _ in groups)
+    if total <= _CASES_TO_LEARN:
+        return groups
+    fewer = []
+    for tables, times in groups:
+        most = max(int(times.size * (_CASES_TO_LEARN / total)), 1)
+        chosen, stands_for = representatives(equivalent_r_squared(tables), times, most)
+        fewer.append((tables[chosen], stands_for))
+    return fewer
 
 
 def _learn_base(

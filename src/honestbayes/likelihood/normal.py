@@ -182,7 +182,9 @@ def shrinkage(ratio: float, observed: IntArray, mean: FloatArray) -> Shrinkage:
 
 
 def learn_ratios(
-    log_likelihood: Callable[[FloatArray], FloatArray], ratio: FloatArray
+    log_likelihood: Callable[[FloatArray], FloatArray],
+    ratio: FloatArray,
+    multiplicity: IntArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Estimate from all screened features how ratios are distributed over features.
 
@@ -196,6 +198,8 @@ def learn_ratios(
         Given ratios of shape (A,), their log likelihood for every feature, shape (A, p).
     ratio : ndarray of shape (A,)
         The grid; the first is 0.
+    multiplicity : ndarray of int of shape (p,)
+        How many features each one stands for.
 
     Returns
     -------
@@ -203,10 +207,10 @@ def learn_ratios(
         The grid with the best ratio for all features added, and the share of features at each.
     """
     table = log_likelihood(ratio)
-    position = max(1, int(np.argmax(table.sum(axis=1))))
+    position = max(1, int(np.argmax((table * multiplicity).sum(axis=1))))
     low, high = ratio[max(position - 1, 1)], ratio[min(position + 1, ratio.size - 1)]
     optimum = minimize_scalar(
-        lambda t: -float(log_likelihood(np.exp([t])).sum()),
+        lambda t: -float((log_likelihood(np.exp([t])) * multiplicity).sum()),
         bounds=(np.log(low), np.log(high)),
         method="bounded",
         options={"xatol": 0.01},
@@ -221,7 +225,7 @@ def learn_ratios(
     learnt = learn_distribution(
         log_inverse,
         table,
-        np.ones(len(table), dtype=np.int64),
+        multiplicity,
         heavy_tailed(ratio, COMMON_SCALE)[::-1],
     )
     # Contiguous, as a loaded model's are: logarithms of a reversed view may differ in the last bit.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from honestbayes.data.categories import CategoryTable
+from honestbayes.data.level_blocks import LevelCounts, LevelTable, count_levels
+from honestbayes.data.source import Source
 from honestbayes.selection.counts import add_class_counts, check_columns, check_rows, join_names
+from honestbayes.selection.leave_out import without_shared_rows
 from honestbayes.types import AnyArray, IntArray
 
 
@@ -159,3 +162,86 @@ def count_categories(
         n_features=table.codes.shape[1],
         feature_names=table.feature_names,
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# Tables beyond memory: counts of all rows, and without each fold, each in one pass
+# --------------------------------------------------------------------------------------------------
+
+
+def count_source_categories(
+    source: Source, levels: LevelTable, codes: IntArray, classes: AnyArray
+) -> CategoryCounts:
+    """Count the cells of all columns of a source by class and category, in one pass."""
+    counts = count_levels(source, levels, codes, classes.size)
+    return counts_of_cells(counts.cases, counts.cells, levels, classes, source.feature_names)
+
+
+def counts_of_cells(
+    cases: IntArray,
+    cells: IntArray,
+    levels: LevelTable,
+    classes: AnyArray,
+    names: tuple[str, ...] | None,
+) -> CategoryCounts:
+    """Arrange counts of shape (C, T) by number of categories."""
+    n_levels, groups = levels.n_levels, []
+    for number in np.unique(n_levels).tolist():
+        columns = np.flatnonzero(n_levels == number)
+        index = levels.first[columns][:, None] + np.arange(number)
+        tables = np.ascontiguousarray(cells[:, index].transpose(1, 0, 2), dtype=np.int64)
+        groups.append(LevelGroup(columns, tables))
+    return CategoryCounts(
+        classes=classes,
+        class_counts=tuple(cases.tolist()),
+        groups=tuple(groups),
+        n_features=n_levels.size,
+        feature_names=names,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelsByFold:
+    """Cells of each category in the classes within folds, and in the rows of no fold.
+
+    Attributes
+    ----------
+    runs : tuple of LevelCounts
+        Folds that share no row are counted together. The groups are the classes of the first fold,
+        those of the second, ..., and those of the rows in none of them.
+    n_classes : int
+        Number of classes.
+    """
+
+    runs: tuple[LevelCounts, ...]
+    n_classes: int
+
+    @classmethod
+    def count(
+        cls,
+        source: Source,
+        levels: LevelTable,
+        codes: IntArray,
+        n_classes: int,
+        folds: Sequence[IntArray],
+    ) -> LevelsByFold:
+        """Count the categories of all columns of a source, in one pass for each run of folds."""
+        runs = []
+        # Counts are of four bytes here, where those that bound the folds of a pass are of eight.
+        width = -(-levels.value.size * n_classes // 4)
+        for together in without_shared_rows(list(folds), width):
+            fold_of = np.full(codes.size, len(together), dtype=np.int64)
+            for number, rows in enumerate(together):
+                fold_of[rows] = number
+            groups = fold_of * n_classes + codes
+            runs.append(count_levels(source, levels, groups, (len(together) + 1) * n_classes))
+        return cls(tuple(runs), n_classes)
+
+    def without(self) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield cases (C,) and cells (C, T) of all rows but those of each fold."""
+        for run in self.runs:
+            cases = run.cases.reshape(-1, self.n_classes)
+            cells = run.cells.reshape(len(cases), self.n_classes, -1)
+            all_cases, all_cells = cases.sum(axis=0), cells.sum(axis=0, dtype=np.int32)
+            for fold in range(len(cases) - 1):
+                yield all_cases - cases[fold], all_cells - cells[fold]

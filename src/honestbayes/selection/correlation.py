@@ -160,16 +160,31 @@ class RankingOutcome:
             sizes = tuple(cases[:, 0].tolist())
             return (DiscardedGroup(sizes, int(discarded.size), int(tied.sum()), int(levels[0])),)
         cases = np.broadcast_to(cases, (cases.shape[0], discarded.size))
-        levels = np.broadcast_to(levels, discarded.shape)
-        kinds, inverse = np.unique(
-            np.concatenate([cases, levels[None]]), axis=1, return_inverse=True
-        )
-        number = np.bincount(inverse.ravel())
-        ties = np.bincount(inverse.ravel(), weights=tied).astype(int)
+        parts = np.concatenate([cases, np.broadcast_to(levels, (1, discarded.size))])
+        kinds, number, ties = _distinct_columns(parts, tied)
         return tuple(
             DiscardedGroup(tuple(kind[:-1]), int(size), int(tie), kind[-1])
             for kind, size, tie in zip(kinds.T.tolist(), number, ties, strict=True)
         )
+
+
+def _distinct_columns(values: IntArray, marked: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the different columns in order, how often each occurs, and how often it is marked."""
+    sizes = values.max(axis=1).astype(object) + 1
+    if np.prod(sizes) < 2**62:  # whole numbers of Python, which do not overflow
+        # One number for each column: sorting these takes a tenth of the time of sorting columns.
+        key = np.zeros(values.shape[1], dtype=np.int64)
+        for row, size in zip(values, sizes.tolist(), strict=True):
+            key = key * size + row
+        keys, number = np.unique(key, return_counts=True)
+        at = np.searchsorted(keys, key[marked])
+        kinds = np.empty((len(values), keys.size), dtype=np.int64)
+        for index in range(len(values) - 1, -1, -1):
+            keys, kinds[index] = np.divmod(keys, sizes[index])
+    else:
+        kinds, inverse, number = np.unique(values, axis=1, return_inverse=True, return_counts=True)
+        at = inverse.ravel()[marked]
+    return kinds, number, np.bincount(at, minlength=number.size)
 
 
 def rank_features(
@@ -407,16 +422,17 @@ def equivalent_r_squared(tables: IntArray) -> FloatArray:
 def strength_of(counts: CategoryCounts) -> tuple[FloatArray, Callable[[int], Fraction]]:
     """Return the equivalent squared correlation of every feature, and its exact function."""
     strength = np.zeros(counts.n_features)
-    location: dict[int, tuple[int, int]] = {}
     for group in counts.groups:
         strength[group.columns] = equivalent_r_squared(group.tables)
 
     def exact(column: int) -> Fraction:
-        if not location:
-            for index, group in enumerate(counts.groups):
-                location.update({c: (index, i) for i, c in enumerate(group.columns.tolist())})
-        index, position = location[column]
-        table = counts.groups[index].tables[position]
+        # The columns of a group ascend.
+        at = ((group, int(np.searchsorted(group.columns, column))) for group in counts.groups)
+        table = next(
+            group.tables[i]
+            for group, i in at
+            if i < group.columns.size and group.columns[i] == column
+        )
         if table.shape == (2, 2):
             (_, i0), (_, i1) = table.tolist()
             n0, n1 = table.sum(axis=1).tolist()

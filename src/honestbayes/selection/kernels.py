@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
 from honestbayes.compiled import kernel
+from honestbayes.data.kernels import popcount
 
 # --------------------------------------------------------------------------------------------------
 # Sums of bytes, column after column
@@ -44,16 +43,6 @@ def sum_by_many(columns, codes, totals):
 # --------------------------------------------------------------------------------------------------
 
 
-@intrinsic
-def popcount(typingctx, word):  # noqa: ARG001 - numba's signature
-    """Return the number of ones of a word, by the processor's own instruction."""
-
-    def codegen(context, builder, signature, args):  # noqa: ARG001 - numba's signature
-        return builder.ctpop(args[0])
-
-    return types.uint64(types.uint64), codegen
-
-
 @kernel()
 def count_bits(bits, masks, ones):
     """Count the ones of each column that are in each mask.
@@ -65,7 +54,7 @@ def count_bits(bits, masks, ones):
         for g in range(masks.shape[0]):
             total = np.uint64(0)
             for t in range(n_words):
-                total += popcount(bits[j, t] & masks[g, t])  # type: ignore[call-arg]
+                total += popcount(bits[j, t] & masks[g, t])
             ones[g, j] = total
 
 

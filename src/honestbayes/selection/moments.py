@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
+from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from honestbayes.data.binarization import SMALLEST_SPREAD, check_finite, check_spread, is_zero_one
+from honestbayes.data.level_blocks import Indicators, LevelTable, observed_cells
 from honestbayes.data.normal_scores import scores_of
 from honestbayes.data.source import (
     DescribeColumns,
     PackedColumns,
+    PackedGenotypes,
     Source,
     accumulate,
     dense,
     whole_columns,
 )
+from honestbayes.selection.categories import LevelsByFold
 from honestbayes.selection.counts import (
     add_class_counts,
     check_columns,
@@ -37,6 +41,9 @@ MOST_CODES = 256
 
 ROUNDING = 1e-24
 """Relative sums of squares per case up to which a column is constant but for rounding."""
+
+_SLICE = 1 << 16
+"""Columns of which relative squares are computed at a time."""
 
 _SMALLEST = SMALLEST_SPREAD**2
 """Sums of squares below this have lost their digits."""
@@ -64,8 +71,8 @@ class Moments:
         What rounding left out of the means: of numbers far from 0 it is not small beside the
         difference of two means. None: unknown.
     ones : ndarray of int of shape (C, p) or None
-        Cases with value 1, where all cells are 0 or 1 and none is missing: then moments of more
-        rows are found from counts, with the same bits however the rows were cut.
+        Cases with value 1, where all cells are 0, 1 or missing: then moments of more rows are
+        found from counts, with the same bits however the rows were cut.
     """
 
     classes: AnyArray
@@ -78,9 +85,20 @@ class Moments:
     ones: IntArray | None = None
 
     @classmethod
-    def of_ones(cls, classes: AnyArray, class_counts: tuple[int, ...], ones: IntArray) -> Moments:
-        """Return the moments of zeros and ones: columns with equal counts have equal moments."""
-        observed = np.array(class_counts)[:, None]
+    def of_ones(
+        cls,
+        classes: AnyArray,
+        class_counts: tuple[int, ...],
+        ones: IntArray,
+        observed: IntArray | None = None,
+    ) -> Moments:
+        """Return the moments of zeros and ones: columns with equal counts have equal moments.
+
+        ``observed`` are the observed cases, shape (C, p) or (C, 1); by default all.
+        """
+        cases = np.array(class_counts)[:, None]
+        if observed is None or np.all(observed == cases):
+            observed = cases  # so that a complete table has the same bits in every form
         mean = ones / np.maximum(observed, 1)
         return cls(
             classes=classes,
@@ -131,13 +149,21 @@ class Moments:
 
         In these units squares neither overflow nor vanish.
         """
-        unit = np.maximum(np.abs(self.mean).max(axis=0), np.sqrt(self.within))
-        unit = np.where(unit > 0, unit, 1.0)
-        mean = self.mean / unit
-        total = np.maximum(self.observed.sum(axis=0), 1)
-        centre = (self.observed * mean).sum(axis=0) / total
-        between = (self.observed * (mean - centre) ** 2).sum(axis=0)
-        return between, between + (np.sqrt(self.within) / unit) ** 2
+        p = self.n_features
+        between, squares = np.empty(p), np.empty(p)
+        # In slices, because each of the intermediate results is as large as the means.
+        ends = np.linspace(0, p, 1 + -(-p // _SLICE)).astype(np.int64).tolist()
+        for some in (slice(*pair) for pair in pairwise(ends)):
+            mean, within = self.mean[:, some], np.sqrt(self.within[some])
+            observed = self.observed if self.observed.shape[1] == 1 else self.observed[:, some]
+            unit = np.maximum(np.abs(mean).max(axis=0), within)
+            unit = np.where(unit > 0, unit, 1.0)
+            mean = mean / unit
+            total = np.maximum(observed.sum(axis=0), 1)
+            centre = (observed * mean).sum(axis=0) / total
+            between[some] = (observed * (mean - centre) ** 2).sum(axis=0)
+            squares[some] = between[some] + (within / unit) ** 2
+        return between, squares
 
     def standardised(self) -> tuple[Moments, FloatArray, FloatArray]:
         """Return the moments of (x - centre) / unit, the centres and the units, shape (p,).
@@ -189,7 +215,8 @@ class Moments:
         check_rows(self, other)
         if self.ones is not None and other.ones is not None:
             counts = add_class_counts(self, other)
-            mergeds = Moments.of_ones(self.classes, counts, self.ones + other.ones)
+            ones, observed = self.ones + other.ones, self.observed + other.observed
+            mergeds = Moments.of_ones(self.classes, counts, ones, observed)
             return replace(mergeds, feature_names=self.feature_names)
         observed = self.observed + other.observed
         share = other.observed / np.maximum(observed, 1)
@@ -330,30 +357,48 @@ def moments_of_values(
 def _moments_of_flags(values: Any, labels: IntArray, classes: AnyArray) -> Moments:
     """Return the moments of zeros and ones, from counts: columns with equal counts are equal."""
     counts = np.bincount(labels, minlength=len(classes))
-    ones = ones_by_group(values, labels.astype(np.uint8), len(classes))
-    return Moments.of_ones(classes, tuple(counts.tolist()), ones)
+    ones, observed = ones_by_group(values, labels.astype(np.uint8), len(classes))
+    return Moments.of_ones(classes, tuple(counts.tolist()), ones, observed)
 
 
 def are_flags(values: Any) -> bool:
-    """Whether a block holds zeros and ones only, which are counted.
+    """Whether a block holds zeros, ones and missing cells only, which are counted.
 
     Of whatever type they are: columns with equal counts tie exactly, where sums of squares of
     floats would differ by rounding, and the ranking with them.
     """
-    if isinstance(values, PackedColumns):
+    if isinstance(values, PackedColumns | Indicators):
         return True
+    if isinstance(values, PackedGenotypes):
+        return False
     cells = dense(values)
     # One row is enough to know most blocks of continuous features.
-    return is_zero_one(cells[:1]) and is_zero_one(cells)
+    return _zero_one_or_missing(cells[:1]) and _zero_one_or_missing(cells)
 
 
-def ones_by_group(values: Any, codes: AnyArray, n_groups: int) -> IntArray:
-    """Count the ones of a block of binary features in each group of rows, shape (G, c)."""
+def _zero_one_or_missing(cells: AnyArray) -> bool:
+    if cells.dtype.kind != "f":
+        return is_zero_one(cells)
+    return bool(np.all((cells == 0) | (cells == 1) | (cells != cells)))
+
+
+def ones_by_group(values: Any, codes: AnyArray, n_groups: int) -> tuple[IntArray, IntArray | None]:
+    """Count the ones and the observed cells of binary features in each group, shape (G, c).
+
+    None for the observed cells where none is missing.
+    """
     if isinstance(values, PackedColumns):
-        return count_packed(values, codes, n_groups)
+        return count_packed(values, codes, n_groups), None
+    if isinstance(values, Indicators):
+        return values.counts(codes, n_groups)
     cells = dense(values)
-    bits = cells.view(np.uint8) if cells.dtype.itemsize == 1 else cells.astype(np.uint8)
-    return sum_by_group(bits, codes, n_groups)
+    if cells.dtype.itemsize == 1:
+        return sum_by_group(cells.view(np.uint8), codes, n_groups), None
+    ones, observed = sum_by_group((cells == 1).view(np.uint8), codes, n_groups), None
+    seen = cells == cells
+    if not seen.all():
+        observed = sum_by_group(seen.view(np.uint8), codes, n_groups)
+    return ones, observed
 
 
 def _moments_of_sparse(values: Any, labels: IntArray, classes: AnyArray) -> Moments:
@@ -493,15 +538,30 @@ def _moments_of_folds(
     if n_groups <= MOST_CODES and not hasattr(values, "indptr") and are_flags(values):
         groups = (fold_of * np.int64(len(classes)) + labels).astype(np.uint8)
         counts = np.bincount(groups, minlength=n_groups).reshape(n_folds + 1, -1).tolist()
-        ones = ones_by_group(values, groups, n_groups).reshape(n_folds + 1, len(classes), -1)
-        pairs = zip(counts, ones, strict=True)
-        return FoldMoments(tuple(Moments.of_ones(classes, tuple(n), some) for n, some in pairs))
+        ones, observed = ones_by_group(values, groups, n_groups)
+        shape = n_folds + 1, len(classes), -1
+        seen = np.array(counts) if observed is None else observed
+        by_fold = zip(counts, ones.reshape(shape), seen.reshape(shape), strict=True)
+        return FoldMoments(tuple(Moments.of_ones(classes, tuple(n), *some) for n, *some in by_fold))
     parts = []
     for number in range(n_folds + 1):
         rows = np.flatnonzero(fold_of == number)
         some = moments_of_values(values[rows], labels=labels[rows], classes=classes, **more)
         parts.append(some)
     return FoldMoments(tuple(parts))
+
+
+def indicator_moments_without(
+    by_fold: LevelsByFold, levels: LevelTable, classes: AnyArray
+) -> Iterator[Moments]:
+    """Yield the moments of indicators of categories, of all rows but those of each fold.
+
+    Each is made from counts when it is asked for: moments of millions of columns would not all
+    fit in memory, and their counts do.
+    """
+    for cases, cells in by_fold.without():
+        observed = observed_cells(cells, levels)
+        yield Moments.of_ones(classes, tuple(cases.tolist()), cells, observed)
 
 
 def scored_moments_without(

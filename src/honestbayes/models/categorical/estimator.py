@@ -7,15 +7,14 @@ from typing import Any, ClassVar, Literal
 
 from honestbayes.base.alpha_posterior import AlphaPosterior
 from honestbayes.base.estimator import SelectiveClassifier
-from honestbayes.base.part import FittedPart, TrainingLabels
-from honestbayes.data.categories import category_table
+from honestbayes.base.part import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.data.kinds import Kind
 from honestbayes.files.fields import Choice, Field
 from honestbayes.models.categorical.model import (
     CategoricalFeatureTable,
     CategoricalPart,
-    CategoricalTraining,
     categorical_settings,
+    categorical_training,
     feature_table,
 )
 from honestbayes.selection import Selection
@@ -170,12 +169,12 @@ class SelectiveCategoricalNB(SelectiveClassifier):
         tags.input_tags.sparse = True
         return tags
 
-    def _training_parts(self, X: Any, labels: TrainingLabels) -> list[CategoricalTraining]:
-        table = category_table(X)
-        always = self._always_kept(table.feature_names, table.codes.shape[1])
-        settings = categorical_settings(self.get_params(deep=False), always, labels.classes)
+    def _training_parts(self, X: Any, labels: TrainingLabels) -> list[TrainingPart]:
+        params = self.get_params(deep=False)
+        part = categorical_training(X, params, self._always_kept, labels, self.random_state)
+        settings = part.settings
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
-        return [CategoricalTraining(settings, table, labels, self.random_state)]
+        return [part]
 
     @classmethod
     def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> Any:

@@ -42,8 +42,11 @@ from honestbayes.correction.discard import group_probabilities
 from honestbayes.correction.engine import SelectionProbability, selection_probability
 from honestbayes.correction.event import HyperNodes, event_of
 from honestbayes.correction.feature_models import CategoricalFeatures
-from honestbayes.data.categories import Categories, CategoryTable, encode_columns
+from honestbayes.data import Source
+from honestbayes.data.categories import Categories, CategoryTable, category_table, encode_columns
 from honestbayes.data.kinds import number_text
+from honestbayes.data.level_blocks import LevelTable, learn_levels
+from honestbayes.data.source import ReadAhead, Remembered, RowsOf, is_beyond_memory
 from honestbayes.files.fields import (
     CLOSE,
     GIVEN,
@@ -84,7 +87,13 @@ from honestbayes.models.binary.model import (
     scan_range,
 )
 from honestbayes.selection import Selection
-from honestbayes.selection.categories import CategoryCounts, count_categories
+from honestbayes.selection.categories import (
+    CategoryCounts,
+    LevelsByFold,
+    count_categories,
+    count_source_categories,
+    counts_of_cells,
+)
 from honestbayes.selection.correlation import (
     RankingOutcome,
     equivalent_r_squared,
@@ -841,6 +850,16 @@ class CategoricalTraining(TrainingPart):
     labels: TrainingLabels
     random_state: Any
 
+    @property
+    def n_levels(self) -> IntArray:
+        """Number of categories of each column."""
+        return self.table.levels.n_levels
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns, where the table has them."""
+        return self.table.feature_names
+
     def _whole(self, _memo: FoldMemo | None) -> _Statistic:
         counts = count_categories(self.table, self.labels.codes, self.labels.classes)
         _warn_of_identifiers(counts)
@@ -854,11 +873,8 @@ class CategoricalTraining(TrainingPart):
             yield rows, (counts, self._strength(others))
 
     def _fitted(self, statistic: _Statistic, whole: FittedPart | None) -> CategoricalPart:
-        counts, strength = statistic
-        learned = whole.fit.ranked.prior if isinstance(whole, CategoricalPart) else None
-        fit = fit_categories(
-            counts, self.settings, tie_breaker(self.random_state), learned, strength
-        )
+        random_state = tie_breaker(self.random_state)
+        fit = _fit_statistic(statistic, self.settings, random_state, whole)
         columns = np.array(fit.selection.columns, dtype=np.int64)
         return CategoricalPart(fit, self.table.levels.take(columns))
 
@@ -873,6 +889,141 @@ class CategoricalTraining(TrainingPart):
             return None
         columns = np.asarray(self.table.codes[rows].T, dtype=np.int64)
         return criterion.strengths(columns, self.labels.codes[rows])
+
+
+def _fit_statistic(
+    statistic: _Statistic,
+    settings: CategoricalSettings,
+    random_state: np.random.RandomState | None,
+    whole: FittedPart | None,
+) -> CategoricalFit:
+    """Fit counts, with the distribution of features that the fit to all rows has learned."""
+    counts, strength = statistic
+    learned = whole.fit.ranked.prior if isinstance(whole, CategoricalPart) else None
+    return fit_categories(counts, settings, random_state, learned, strength)
+
+
+@dataclass(frozen=True, slots=True)
+class CategoricalSourceTraining(TrainingPart):
+    """Categorical features of a table beyond memory.
+
+    Counts are made in one pass over the table, those without each of several folds too; only kept
+    columns are read.
+    """
+
+    settings: CategoricalSettings
+    source: Source
+    levels: LevelTable
+    labels: TrainingLabels
+    random_state: Any
+
+    @property
+    def n_levels(self) -> IntArray:
+        """Number of categories of each column."""
+        return self.levels.n_levels
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns, where the table has them."""
+        return self.source.feature_names
+
+    def _whole(self, memo: FoldMemo | None) -> _Statistic:
+        labels = self.labels
+
+        def make() -> CategoryCounts:
+            return count_source_categories(self.source, self.levels, labels.codes, labels.classes)
+
+        rows, key = np.arange(labels.codes.size), ("categories", self.source.shape[1])
+        counts: CategoryCounts = make() if memo is None else memo.get(rows, key, make)
+        _warn_of_identifiers(counts)
+        return counts, None
+
+    def _without(
+        self, folds: Sequence[IntArray], memo: FoldMemo | None
+    ) -> Iterator[tuple[IntArray, _Statistic]]:
+        for rows, counts in zip(folds, self._counts_without(folds, memo), strict=True):
+            yield rows, (counts, None)
+
+    def _counts_without(
+        self, folds: Sequence[IntArray], memo: FoldMemo | None
+    ) -> Iterator[CategoryCounts]:
+        """Yield the counts of all rows but those of each fold."""
+        classes, codes = self.labels.classes, self.labels.codes
+
+        def make() -> LevelsByFold:
+            return LevelsByFold.count(self.source, self.levels, codes, classes.size, folds)
+
+        key = ("cells by fold", self.levels.value.size)
+        by_fold: LevelsByFold = (
+            make() if memo is None else memo.get(np.concatenate(folds), key, make)
+        )
+        names = self.source.feature_names
+        for cases, cells in by_fold.without():
+            yield counts_of_cells(cases, cells, self.levels, classes, names)
+
+    def read_ahead(self, folds: Sequence[IntArray], number: int, memo: FoldMemo | None) -> None:
+        """Read in one pass the columns that fits of so many features will keep."""
+        if not isinstance(self.source, ReadAhead):
+            return
+        settings = self.keeping(number).settings
+        each = self._counts_without(folds, memo) if folds else iter([self._whole(memo)[0]])
+        kept = []
+        for counts in each:
+            outcome = _rank(counts, settings, tie_breaker(self.random_state), None)
+            kept += [outcome.kept, outcome.always_kept]
+        self.source.read_ahead(np.unique(np.concatenate(kept).astype(np.int64)))
+
+    @property
+    def _source(self) -> Source:
+        return self.source
+
+    def _reading_from(self, source: Remembered) -> Self:
+        return replace(self, source=source)
+
+    def _fitted(self, statistic: _Statistic, whole: FittedPart | None) -> CategoricalPart:
+        random_state = tie_breaker(self.random_state)
+        fit = _fit_statistic(statistic, self.settings, random_state, whole)
+        columns = np.array(fit.selection.columns, dtype=np.int64)
+        return CategoricalPart(fit, self.levels.take(columns).categories())
+
+    def _values(self, part: CategoricalPart, rows: IntArray) -> IntArray:
+        columns = np.array(part.selection.columns, dtype=np.int64)
+        cells = RowsOf(self.source, rows).take(columns)
+        return self.levels.take(columns).codes(cells)
+
+
+def categorical_training(
+    X: Any, params: Mapping[str, Any], always: Any, labels: TrainingLabels, random_state: Any
+) -> CategoricalTraining | CategoricalSourceTraining:
+    """Return the training part of a table of categorical features, in memory or beyond.
+
+    Parameters
+    ----------
+    X : table of shape (n, p)
+        Categorical features.
+    params : mapping
+        Parameters of the estimator.
+    always : callable
+        Given the names of the columns and their number, returns which are kept by design.
+    labels : TrainingLabels
+        Classes of the rows.
+    random_state : int, RandomState or None
+        Breaks ties.
+    """
+    if hasattr(X, "blocks") and is_beyond_memory(X):
+        kept = always(X.feature_names, X.shape[1])
+        settings = categorical_settings(params, kept, labels.classes)
+        if settings.criterion is not None and settings.criterion.one_column is not None:
+            msg = (
+                "criterion is a function of one column, which needs the table in memory, but X is "
+                "beyond memory; give a criterion of counts."
+            )
+            raise ValueError(msg)
+        return CategoricalSourceTraining(settings, X, learn_levels(X), labels, random_state)
+    table = category_table(X)
+    kept = always(table.feature_names, table.codes.shape[1])
+    settings = categorical_settings(params, kept, labels.classes)
+    return CategoricalTraining(settings, table, labels, random_state)
 
 
 def _warn_of_identifiers(counts: CategoryCounts) -> None:

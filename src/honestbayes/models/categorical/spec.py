@@ -23,7 +23,6 @@ SPECS = (
                 title="naive Bayes on categories",
                 suits=lambda info: (
                     info.only("binary", "categorical")
-                    and info.in_memory
                     and not info.sparse
                     and not (info.only("binary") and info.n_classes == 2)
                 ),

@@ -68,6 +68,7 @@ from honestbayes.files.fields import (
     joined,
     record_to_plain,
 )
+from honestbayes.likelihood.learned_alpha import representatives
 from honestbayes.likelihood.normal import (
     OWN_VARIANCE,
     VariancePrior,
@@ -125,6 +126,10 @@ def gaussian_settings(
 # Blocks of features, and their predictive distributions
 # --------------------------------------------------------------------------------------------------
 
+
+_MOST_TO_LEARN = 1 << 17
+"""Features up to which the distribution of ratios is learned from each; beyond, some stand for all.
+Each takes a kilobyte."""
 
 _FARTHEST = 1e100
 """Bound of standardised values; squares of larger ones would overflow."""
@@ -752,7 +757,17 @@ def learned_from_all(moments: Moments, settings: GaussianSettings) -> RatioPoste
         return None
     ranked = _ranked_features(moments, settings)
     ratio = ratio_grid(int(ranked.observed.sum(axis=0).max(initial=2)))
-    ratio, weights = learn_ratios(lambda w: _log_marginal(w, ranked), ratio)
+    return _learned_ratios(ranked, ratio)
+
+
+def _learned_ratios(moments: Moments, ratio: FloatArray) -> RatioPosterior:
+    """Learn the distribution of ratios from features, or from some that stand for very many."""
+    alone = np.ones(moments.n_features, dtype=np.int64)
+    times = alone
+    if alone.size > _MOST_TO_LEARN:
+        chosen, times = representatives(moments.r_squared(), alone, _MOST_TO_LEARN)
+        moments = moments.take(chosen)
+    ratio, weights = learn_ratios(lambda w: _log_marginal(w, moments), ratio, times)
     return RatioPosterior(ratio, np.ones(1), weights[None], np.zeros(1))
 
 
@@ -781,8 +796,7 @@ def _ratio_posterior(
     ratio = ratio_grid(int(moments.observed.sum(axis=0).max(initial=2)))
     used = moments if settings.correction == "counts" else kept
     if settings.feature_prior == "learned":
-        ratio, weights = learn_ratios(lambda w: _log_marginal(w, used), ratio)
-        return RatioPosterior(ratio, np.ones(1), weights[None], np.zeros(1))
+        return _learned_ratios(used, ratio)
     if settings.correction == "selection":
         return _heavy_tailed(used, ratio, selection, settings)
     return _heavy_tailed(used, ratio)

@@ -13,7 +13,6 @@ from honestbayes.base.explanation import KeptTable
 from honestbayes.base.parameters import is_number
 from honestbayes.base.part import FittedPart, TrainingLabels, TrainingPart
 from honestbayes.data.binarization import Binarization
-from honestbayes.data.categories import category_table
 from honestbayes.data.kinds import (
     ALL_KINDS,
     KINDS,
@@ -37,8 +36,7 @@ from honestbayes.models.binary.model import (
 from honestbayes.models.binary.model import feature_table as binary_table
 from honestbayes.models.categorical.model import (
     CategoricalPart,
-    CategoricalTraining,
-    categorical_settings,
+    categorical_training,
 )
 from honestbayes.models.categorical.model import feature_table as categorical_table
 from honestbayes.models.gaussian.estimator import (
@@ -325,16 +323,17 @@ class SelectiveMixedNB(SelectiveClassifier):
             both = (labels.classes, labels.codes == 1)
             rows = TrainingRows.screened(as_source(table), both, "auto", self.random_state)
             return BernoulliTraining(bernoulli_settings(params, always), rows)
-        categories = category_table(table)
-        many = np.flatnonzero(categories.levels.n_levels > 2)
+        part = categorical_training(
+            table, params, lambda _names, _number: always, labels, self.random_state
+        )
+        many = np.flatnonzero(part.n_levels > 2)
         if kind == "binary" and many.size:
-            names = categories.feature_names
+            names = part.feature_names
             own = np.flatnonzero(np.array(self.kinds_) == "binary")[many[0]]
             name = int(own) if names is None else repr(names[many[0]])
             msg = f"column {name} is declared binary, but has more than two values."
             raise ValueError(msg)
-        settings = categorical_settings(params, always, labels.classes)
-        return CategoricalTraining(settings, categories, labels, self.random_state)
+        return part
 
     def _check_number(self, always: BoolArray) -> None:
         """Refuse a number of features that is more than any kind has, or its own kind."""

@@ -26,7 +26,6 @@ SPECS = (
                     len(set(info.kinds)) > 1
                     and not info.only("binary", "categorical")
                     and not info.sparse
-                    and (info.in_memory or info.n_classes == 2)
                 ),
                 params=lambda info: {"recalibrate": None, "kinds": info.kinds},
                 quick=(50,),
