@@ -114,43 +114,51 @@ def test_a_name_of_several_rows_is_made_distinct_and_reported(truth, tmp_path):
     assert "'GENE3': names of several rows" in file.notes[-1]
 
 
-def test_a_series_matrix_of_geo_holds_the_classes(truth, facts, tmp_path):
-    frame, y = truth
-
+def write_series_matrix(path, frame, y, age):
     def line(name, values):
         return "\t".join([name, *(f'"{value}"' for value in values)]) + "\n"
 
-    path = tmp_path / "GSE1_series_matrix.txt.gz"
     with gzip.open(path, "wt") as file:
         file.write('!Series_title\t"A study"\n\n')
         file.write(line("!Sample_geo_accession", SAMPLES))
         file.write(line("!Sample_organism_ch1", ["Homo sapiens"] * N))
         file.write(line("!Sample_characteristics_ch1", [f"disease: {label}" for label in y]))
         # Keys stand in another order for some samples, as in files of GEO.
-        cells = [f"age: {age}" if i % 3 else "sex: f" for i, age in enumerate(facts["age"])]
+        cells = [f"age: {years}" if i % 3 else "sex: f" for i, years in enumerate(age)]
         file.write(line("!Sample_characteristics_ch1", cells))
         file.write("!series_matrix_table_begin\n" + line('"ID_REF"', SAMPLES))
         for gene in GENES:
             values = ["" if value != value else value for value in frame[gene]]
             file.write("\t".join([f'"{gene}"', *map(str, values)]) + "\n")
         file.write("!series_matrix_table_end\n")
+
+
+def test_a_series_matrix_of_geo_holds_the_classes(truth, facts, tmp_path):
+    frame, y = truth
+    path = tmp_path / "GSE1_series_matrix.txt.gz"
+    write_series_matrix(path, frame, y, facts["age"])
     data = read_training(open_table(path), target="disease", keep=["age"], coded=True)
-    same(data, frame.assign(age=facts["age"].where(np.arange(N) % 3 > 0).to_numpy()), y)
+    age = facts["age"].where(np.arange(N) % 3 > 0).to_numpy()
+    same(data, frame.assign(age=age), y)
     with pytest.raises(InputError, match="has its samples in rows already"):
         open_table(path, transpose=True)
 
 
-@pytest.mark.parametrize("version", ["1.2", "1.3"])
-def test_gct_files(truth, tmp_path, version):
-    frame, y = truth
-    more = f"\t1\t{1}" if version == "1.3" else ""
+def write_gct(path, frame, y, version):
+    more = "\t1\t1" if version == "1.3" else ""
     lines = [f"#{version}", f"{P}\t{N}{more}", "\t".join(["Name", "Description", *SAMPLES])]
     if version == "1.3":
         lines.append("\t".join(["disease", "na", *y]))
     for gene in GENES:
         cells = ["" if value != value else str(value) for value in frame[gene]]
         lines.append("\t".join([gene, "a gene", *cells]))
-    (tmp_path / "x.gct").write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+def test_gct_files(truth, tmp_path, version):
+    frame, y = truth
+    write_gct(tmp_path / "x.gct", frame, y, version)
     pd.DataFrame({"id": SAMPLES, "state": y}).to_csv(tmp_path / "p.csv", index=False)
     phenotype = tmp_path / "p.csv" if version == "1.2" else None
     file = open_table(tmp_path / "x.gct", phenotype=phenotype)
@@ -221,3 +229,23 @@ def test_a_model_of_a_transposed_table_predicts_a_second_one(truth, facts, tmp_p
     assert [line.split(",")[1:] for line in found.stdout.splitlines()[1:6]] == [
         line.split(",")[2:] for line in lines[1:6]
     ]
+
+
+@pytest.mark.parametrize("form", ["gct", pytest.param("geo", marks=pytest.mark.slow)])
+def test_a_report_of_expression_with_its_classes_predicts_a_second_file(
+    truth, facts, tmp_path, monkeypatch, form
+):
+    frame, y = truth
+    monkeypatch.chdir(tmp_path)
+    for name in ("x", "new"):
+        if form == "gct":
+            write_gct(tmp_path / name, frame, y, "1.3")
+        else:
+            write_series_matrix(tmp_path / name, frame, y, facts["age"])
+    run = CliRunner().invoke
+    words = "report x --target disease --model mixed --quick --folds 2 --out out"
+    made = run(app, words.split())
+    assert made.exit_code == 0, made.output
+    found = run(app, ["predict", "out/model.honestbayes", "new", "--id", "sample"])
+    assert found.exit_code == 0, found.output
+    assert [line.split(",")[1] for line in found.stdout.splitlines()[1:]] == SAMPLES

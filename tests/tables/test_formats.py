@@ -195,19 +195,30 @@ def test_what_is_broken_is_refused_in_one_sentence(name, tmp_path):
     assert "\n" not in str(caught.value)
 
 
-def test_a_report_and_a_prediction_of_a_spreadsheet(tmp_path, monkeypatch):
+SPREADSHEETS = {
+    f"t.{suffix}": lambda path, suffix=suffix: shutil.copy(STORED / f"clinic.{suffix}", path)
+    for suffix in ("xlsx", "xls", "ods")
+}
+TRIPS = SPREADSHEETS | WRITTEN
+
+
+@pytest.mark.slow_cases(*(name for name in TRIPS if name not in ("t.xlsx", "t.jsonl")))
+@pytest.mark.parametrize("name", TRIPS)
+def test_a_report_and_then_a_prediction_of_a_second_file(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    shutil.copy(STORED / "titles.xlsx", "train.xlsx")
-    shutil.copy(STORED / "clinic.ods", "new.ods")
+    new = f"new-{name}"
+    TRIPS[name](tmp_path / name)
+    TRIPS[name](tmp_path / new)
     run = CliRunner().invoke
-    words = "report train.xlsx --sheet data --target state --model mixed --quick --folds 2"
-    made = run(app, words.split())
+    words = ["--target", "state", "--model", "mixed", "--quick", "--folds", "2", "--out", "out"]
+    made = run(app, ["report", name, *words])
     assert made.exit_code == 0, made.output
-    found = run(app, ["predict", "train-report/model.honestbayes", "new.ods"])
+    found = run(app, ["predict", "out/model.honestbayes", new])
     assert found.exit_code == 0, found.output
     (tmp_path / "new.csv").write_text(TEXT)
-    again = run(app, ["predict", "train-report/model.honestbayes", "new.csv"])
+    again = run(app, ["predict", "out/model.honestbayes", "new.csv"])
     assert found.stdout == again.stdout
+    assert len(found.stdout.splitlines()) == 1 + len(FRAME)
 
 
 def test_a_table_may_come_from_the_standard_input(tmp_path):
