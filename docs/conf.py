@@ -59,6 +59,9 @@ autodoc_typehints = "none"  # types stand in the numpydoc sections
 autodoc_member_order = "bysource"
 autosummary_generate = True
 toc_object_entries_show_parents = "hide"
+# "shape" in the type of a parameter would be a link, and several classes have an attribute of that
+# name.
+suppress_warnings = ["ref.python"]
 napoleon_google_docstring = False
 # Attributes are a list: as fields, names such as classes_ would lose their underscore.
 napoleon_custom_sections = [("Attributes", "params_style")]
