@@ -175,6 +175,10 @@ BROKEN = {
         lambda path: path.write_text('{"state": ["a", "b"], "x": [1, 2]}'),
         "one.json is JSON, which is not read",
     ),
+    "cohort.bed": (
+        lambda path: path.write_bytes(b"\x6c\x1b\x01" + b"\x00" * 100),
+        r"is a PLINK file, which is not read; open it in Python with honestbayes.data.open_plink",
+    ),
     "cut.feather": (
         lambda path: path.write_bytes(b"ARROW1\0\0" + b"x" * 100),
         "cut.feather cannot be read as Arrow",

@@ -56,6 +56,7 @@ _AS_TABLE = "write the table as Parquet or CSV"
 _FOREIGN = (
     (b"\x93NUMPY", "a single NumPy array", "save X and y with numpy.savez"),
     (b"\x28\xb5\x2f\xfd", "packed with zstd", "unpack it, or pack it with gzip"),
+    (b"\x6c\x1b\x01", "a PLINK file", "open it in Python with honestbayes.data.open_plink"),
     (b"%PDF", "a PDF document", _SUPPORTED),
     (b"\x80\x02", "a Python pickle", _AS_TABLE),
     (b"\x80\x03", "a Python pickle", _AS_TABLE),
