@@ -85,6 +85,23 @@ def test_without_correction_optimism_over_the_prior_exceeds_a_tenth(size):
     assert optimism.mean() > 0.1
 
 
+def signed_difference(column, y):
+    """Difference of the shares of ones: keeps features that are more frequent in class 1."""
+    return column[y == 1].mean() - column[y == 0].mean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("criterion", ["mutual_information", "chi2", signed_difference])
+def test_optimism_vanishes_over_the_prior_with_other_criteria(criterion):
+    n, p, k = 20, 5000, 10
+    params = {"correction": "selection", "feature_prior": "uniform", "criterion": criterion}
+    optimism = prior_optimism(200, n, p, k, **params)
+    half_width = 1.96 * optimism.std(ddof=1) / np.sqrt(optimism.size)
+    assert abs(optimism.mean()) + half_width < 0.01
+    control = prior_optimism(60, n, p, k, **UNCORRECTED, criterion=criterion)
+    assert control.mean() > 0.05
+
+
 def test_ignoring_the_luck_of_ties_is_noticed():
     # The published rule takes P(|COR| <= gamma) for a discarded feature; at n = 10 that is wrong.
     optimism = prior_optimism(150, 10, 2000, 5, correction="selection", quadrature="paper")

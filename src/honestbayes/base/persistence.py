@@ -242,7 +242,7 @@ _FIELDS: dict[str, Field] = {
     "binarize": Cut(),
     "checkpoint": TransientParameter(),
     "covariates": AlwaysKeep(absent=None),
-    "criterion": CriterionName(),
+    "criterion": CriterionName(absent="correlation"),
     "kinds": Kinds(),
     "n_features_to_select": Pairs(),
     "n_jobs": ExecutionParameter(),

@@ -19,7 +19,8 @@ from scipy.special import logsumexp
 from honestbayes.likelihood.counts import TABLES_UP_TO, class_tables
 from honestbayes.likelihood.quadrature import ThetaRule
 from honestbayes.selection import DiscardedGroup, squared_correlation
-from honestbayes.types import FloatArray, IntArray
+from honestbayes.selection.criteria import Criterion, compare, table_strengths
+from honestbayes.types import BoolArray, FloatArray, IntArray
 
 Ties = Literal["known", "unknown", "at_most"]
 """What is known of discarded features at gamma: how many, nothing, or (fixed threshold) that all
@@ -104,6 +105,42 @@ def probabilities(
     if gamma_squared == 0:
         tied = 1.0 - beyond
     return float(beyond), float(tied)
+
+
+@dataclass(frozen=True, slots=True)
+class CountRegion:
+    """The pairs (I0, I1) beyond a bound by any criterion of counts, and those that attain it.
+
+    Attributes
+    ----------
+    beyond, tied : ndarray of bool of shape (n0 + 1, n1 + 1)
+        Masks of the pairs.
+    """
+
+    beyond: BoolArray
+    tied: BoolArray
+
+
+def region_by_criterion(n0: int, n1: int, criterion: Criterion, bound: float) -> CountRegion:
+    """Find the pairs that would be kept by listing all of them.
+
+    A criterion sees a binary column only through its counts, because it must not depend on the
+    order of the cases.
+    """
+    i0, i1 = (
+        part.ravel() for part in np.meshgrid(*map(np.arange, (n0 + 1, n1 + 1)), indexing="ij")
+    )
+    tables = np.stack([np.stack([n0 - i0, i0], axis=1), np.stack([n1 - i1, i1], axis=1)], axis=1)
+    sign = compare(table_strengths(criterion, tables), bound).reshape(n0 + 1, n1 + 1)
+    return CountRegion(sign > 0, sign == 0)
+
+
+def region_probabilities(alpha: float, where: CountRegion, rule: ThetaRule) -> tuple[float, float]:
+    """Return the probabilities, given alpha, that a feature is beyond the bound and attains it."""
+    n0, n1 = (size - 1 for size in where.beyond.shape)
+    table0, table1, weight = class_tables(alpha, rule, n0, n1)
+    pairs = (table0 * weight) @ table1.T
+    return float(pairs[where.beyond].sum()), float(pairs[where.tied].sum())
 
 
 def group_probabilities(

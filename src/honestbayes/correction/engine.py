@@ -12,11 +12,11 @@ from typing import Literal, Protocol
 import numpy as np
 
 from honestbayes.correction.event import Event, HyperNodes, LogProbSelection
-from honestbayes.correction.exact_selection import ExactLogProb, columns_of, enumeration, formula
+from honestbayes.correction.exact_selection import ExactLogProb, enumeration, formula
 from honestbayes.correction.feature_models import FeatureModel, RealFeatures
 from honestbayes.correction.simulated_selection import MAX_DRAWS, TOLERANCE, simulate
 from honestbayes.selection import DiscardedGroup
-from honestbayes.selection.criteria import Criterion
+from honestbayes.selection.criteria import Criterion, columns_of
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------

@@ -27,13 +27,11 @@ from honestbayes.correction.feature_models import (
 )
 from honestbayes.likelihood.quadrature import ThetaRule, theta_rule
 from honestbayes.selection import DiscardedGroup
-from honestbayes.selection.criteria import SAME, Criterion, compare
+from honestbayes.selection.criteria import SAME, Criterion, compare, table_strengths
 from honestbayes.types import FloatArray, IntArray
 
 ENUMERATED_UP_TO = 50_000
 """Tables of all groups together that are gone through rather than drawn."""
-
-_BLOCK_CELLS = 1 << 22
 
 ExactLogProb = Callable[[HyperNodes], FloatArray]
 """log P(S) at each node."""
@@ -169,25 +167,3 @@ def _compositions(total: int, parts: int) -> IntArray:
         rest = _compositions(total - first, parts - 1)
         blocks.append(np.concatenate([np.full((len(rest), 1), first), rest], axis=1))
     return np.concatenate(blocks)
-
-
-def table_strengths(criterion: Criterion, tables: IntArray) -> FloatArray:
-    """Return the strength of the columns that a criterion sees as these tables, shape (m,)."""
-    if criterion.from_tables is not None:
-        return criterion.from_tables(tables)
-    result = np.empty(tables.shape[0])
-    step = max(1, _BLOCK_CELLS // max(int(tables[:1].sum()) * tables.shape[2], 1))
-    for begin in range(0, tables.shape[0], step):
-        part = slice(begin, begin + step)
-        result[part] = criterion.strengths(*columns_of(tables[part]))
-    return result
-
-
-def columns_of(tables: IntArray) -> tuple[IntArray, IntArray]:
-    """Return columns of codes of levels, shape (m, n), and classes, shape (n,), class by class."""
-    sizes = tables[0].sum(axis=1)
-    columns = []
-    for c, size in enumerate(sizes.tolist()):
-        last = np.cumsum(tables[:, c], axis=1)
-        columns.append((np.arange(size)[None, :, None] >= last[:, None, :]).sum(axis=2))
-    return np.concatenate(columns, axis=1), np.repeat(np.arange(sizes.size), sizes)

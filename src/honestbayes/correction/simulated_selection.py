@@ -18,10 +18,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from honestbayes.correction.discard import Ties
 from honestbayes.correction.event import Event, HyperNodes, LogProbSelection
-from honestbayes.correction.exact_selection import table_strengths
 from honestbayes.correction.feature_models import FeatureModel, Likelihood, RealFeatures
 from honestbayes.selection import DiscardedGroup
-from honestbayes.selection.criteria import Criterion, class_moments, compare
+from honestbayes.selection.criteria import Criterion, class_moments, compare, table_strengths
 from honestbayes.types import BoolArray, FloatArray, IntArray
 
 # --------------------------------------------------------------------------------------------------

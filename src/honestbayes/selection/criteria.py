@@ -381,3 +381,29 @@ def as_criterion(
         raise TypeError(msg)
     name = getattr(given, "__name__", type(given).__name__)
     return Criterion(name=name, features=features, one_column=given, classes=classes)
+
+
+_BLOCK_CELLS = 1 << 22
+"""Cells of artificial columns at once."""
+
+
+def table_strengths(criterion: Criterion, tables: IntArray) -> FloatArray:
+    """Return the strength of the columns that a criterion sees as these tables, shape (m,)."""
+    if criterion.from_tables is not None:
+        return criterion.from_tables(tables)
+    result = np.empty(tables.shape[0])
+    step = max(1, _BLOCK_CELLS // max(int(tables[:1].sum()) * tables.shape[2], 1))
+    for begin in range(0, tables.shape[0], step):
+        part = slice(begin, begin + step)
+        result[part] = criterion.strengths(*columns_of(tables[part]))
+    return result
+
+
+def columns_of(tables: IntArray) -> tuple[IntArray, IntArray]:
+    """Return columns of codes of levels, shape (m, n), and classes, shape (n,), class by class."""
+    sizes = tables[0].sum(axis=1)
+    columns = []
+    for c, size in enumerate(sizes.tolist()):
+        last = np.cumsum(tables[:, c], axis=1)
+        columns.append((np.arange(size)[None, :, None] >= last[:, None, :]).sum(axis=2))
+    return np.concatenate(columns, axis=1), np.repeat(np.arange(sizes.size), sizes)

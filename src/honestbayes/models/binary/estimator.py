@@ -31,12 +31,14 @@ from honestbayes.models.binary.model import (
     TrainingRows,
     ZeroOne,
     bernoulli_settings,
+    column_strengths,
     fit_screening,
     fit_selection,
     leave_out_fits,
 )
 from honestbayes.selection import Selection, squared_correlation
 from honestbayes.selection.counts import Screening, screen
+from honestbayes.selection.criteria import Criterion, compare
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
@@ -91,6 +93,12 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         quantiles of alpha, 21 Simpson points of theta, ties ignored), with the uniform prior.
     tol : float, default=1e-9
         Bound on the estimated error of the log-odds from quadrature over alpha.
+    criterion : {"correlation", "f", "t", "chi2", "mutual_information"} or callable, \
+default="correlation"
+        What features are ranked by. A function gets a column without its missing cells and the
+        classes of its cases, and returns a number, larger for features to keep; it must not depend
+        on the order of the cases. With ``correction="selection"`` the probability that features
+        were discarded is then a sum over all counts of both classes.
     random_state : int, RandomState or None, default=None
         Breaks ties between features whose correlations are equal.
 
@@ -169,6 +177,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         binarize: BinarizeOption = "auto",
         quadrature: Literal["adaptive", "paper"] = "adaptive",
         tol: float = 1e-9,
+        criterion: Any = "correlation",
         random_state: Any = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -185,13 +194,14 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         self.binarize = binarize
         self.quadrature = quadrature
         self.tol = tol
+        self.criterion = criterion
         self.random_state = random_state
 
     # ------------------------------------------------------------------ fitting
 
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[BernoulliTraining]:
         source = as_source(X)
-        settings = self._settings(source.feature_names, source.shape[1])
+        settings = self._settings(source.feature_names, source.shape[1], labels.classes)
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
         both = (labels.classes, labels.codes == 1)
         rows = TrainingRows.screened(source, both, self.binarize, self.random_state)
@@ -241,9 +251,9 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
             )
             raise ValueError(msg)
         check_names(selection, source.feature_names)
-        settings = self._settings(None, selection.n_features_in, only_event=True)
+        settings = self._settings(None, selection.n_features_in, classes, only_event=True)
         screening = screen(source, y, binarize=self.binarize)
-        check_fits(selection, screening.class_counts, screening.ones, screening.observed_full())
+        check_fits(selection, screening, settings.model.criterion)
         fit = fit_selection(screening, renumbered(selection), settings)
         validate_data(self, X, skip_check_array=True)
         fit = replace(fit, selection=selection)
@@ -262,7 +272,7 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         The same as `fit` without recalibration, which needs the rows.
         """
         self._refuse_to_choose("fit_screening")
-        settings = self._settings(screening.feature_names, screening.n_features)
+        settings = self._settings(screening.feature_names, screening.n_features, screening.classes)
         fit = fit_screening(screening, settings, tie_breaker(self.random_state))
         self.n_features_in_ = screening.n_features
         self._name_columns(screening.feature_names)
@@ -300,12 +310,18 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
             raise ValueError(msg)
 
     def _settings(
-        self, names: tuple[str, ...] | None, p: int, *, only_event: bool = False
+        self,
+        names: tuple[str, ...] | None,
+        p: int,
+        classes: AnyArray,
+        *,
+        only_event: bool = False,
     ) -> BernoulliSettings:
         check_prevalences(self.class_prior, 2)
         check_recalibrate(self.recalibrate)
         mask = np.zeros(p, dtype=bool) if only_event else self._always_kept(names, p)
-        return bernoulli_settings(self.get_params(deep=False), mask, only_event=only_event)
+        params = self.get_params(deep=False)
+        return bernoulli_settings(params, mask, classes, only_event=only_event)
 
     @classmethod
     def _settings_of(
@@ -426,8 +442,8 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
         """
         self._refuse_to_choose("leave_one_out")
         source = as_source(X)
-        settings = self._settings(source.feature_names, source.shape[1])
         labels = encode_classes(y)
+        settings = self._settings(source.feature_names, source.shape[1], labels[0])
         training = TrainingRows.screened(source, labels, self.binarize, self.random_state)
         n = source.shape[0]
         codes = group_codes(groups, n)
@@ -447,16 +463,34 @@ class SelectiveBernoulliNB(TwoClassNaiveBayes):
 # --------------------------------------------------------------------------------------------------
 
 
-def check_fits(
-    selection: Selection, counts: tuple[int, int], ones: IntArray, observed: IntArray
-) -> None:
-    """Refuse a selection that was not made on these data."""
+def check_fits(selection: Selection, screening: Screening, criterion: Criterion | None) -> None:
+    """Refuse a selection that was not made on these data, or by another criterion."""
+    counts, ones, observed = screening.class_counts, screening.ones, screening.observed_full()
     if selection.class_counts != counts:
         msg = (
             f"the selection was made on {selection.class_counts} cases per class, but y has "
             f"{counts}."
         )
         raise ValueError(msg)
+    name = "correlation" if criterion is None else criterion.name
+    if selection.criterion != name:
+        msg = (
+            f"the selection was made by {selection.criterion!r}, and criterion={name!r}; give the "
+            "same."
+        )
+        raise ValueError(msg)
+    if criterion is not None:
+        bound = selection.strength_bound
+        assert bound is not None
+        strength = column_strengths(screening, criterion)[: len(selection.kept)]
+        weak = np.flatnonzero(compare(strength, bound) < 0)
+        if weak.size:
+            msg = (
+                f"column {weak[0]} of X has a strength of {strength[weak[0]]:.4g} by {name!r}, "
+                f"below the selection's bound {bound:.4g}; it cannot have been kept."
+            )
+            raise ValueError(msg)
+        return
     for position in range(len(selection.kept)):
         i0, i1 = (int(count) for count in ones[:, position])
         n0, n1 = (int(count) for count in observed[:, position])

@@ -33,6 +33,7 @@ from honestbayes.base.intervals import systematic
 from honestbayes.base.parameters import (
     Correction,
     SelectionSettings,
+    criterion_of,
     positive_pair,
     prior_and_correction,
     selection_rule,
@@ -40,7 +41,13 @@ from honestbayes.base.parameters import (
     tolerance_of,
 )
 from honestbayes.base.part import Describe, FittedPart, FoldMemo, TrainingPart, tie_breaker
-from honestbayes.correction.discard import Ties, group_probabilities
+from honestbayes.correction.discard import (
+    CountRegion,
+    Ties,
+    group_probabilities,
+    region_by_criterion,
+    region_probabilities,
+)
 from honestbayes.correction.event import event_of
 from honestbayes.data import Binarization, Source, as_source
 from honestbayes.data.binarization import BinarizeOption
@@ -65,6 +72,7 @@ from honestbayes.files.fields import (
     record_to_plain,
 )
 from honestbayes.likelihood.counts import (
+    TABLES_UP_TO,
     CountLikelihood,
     DistinctCounts,
     GivenMargin,
@@ -86,7 +94,9 @@ from honestbayes.likelihood.quadrature import (
     theta_rule,
 )
 from honestbayes.selection import Selection, select
+from honestbayes.selection.correlation import rank_by_criterion
 from honestbayes.selection.counts import Screening, correlation, screen_source
+from honestbayes.selection.criteria import Criterion, table_strengths
 from honestbayes.selection.leave_out import leave_out
 from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
@@ -107,6 +117,8 @@ class CommonAlphaSettings:
     theta_interval: tuple[float, float]
     quadrature: Quadrature
     tolerance: float
+    criterion: Criterion | None = None
+    """What features are ranked by, where it is not the correlation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,12 +132,16 @@ class BernoulliSettings(SelectionSettings):
 
 
 def bernoulli_settings(
-    params: Mapping[str, Any], always_keep: BoolArray, *, only_event: bool = False
+    params: Mapping[str, Any],
+    always_keep: BoolArray,
+    classes: AnyArray | None = None,
+    *,
+    only_event: bool = False,
 ) -> BernoulliSettings:
     """Turn the constructor's parameters into settings; raise an error where they are wrong.
 
     ``only_event`` is for features that were selected elsewhere: of the others it is only known
-    that they were discarded.
+    that they were discarded. ``classes`` are the labels that a user's criterion gets.
     """
     quadrature = params["quadrature"]
     if quadrature not in get_args(Quadrature):
@@ -143,6 +159,10 @@ def bernoulli_settings(
             "and correction='selection' or None."
         )
         raise ValueError(msg)
+    criterion = criterion_of(params, "categorical", ("correlation",), classes)
+    if criterion is not None and quadrature == "paper":
+        msg = "quadrature='paper' is for criterion='correlation', as published."
+        raise ValueError(msg)
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
     return BernoulliSettings(
         n_features=n_features,
@@ -155,6 +175,7 @@ def bernoulli_settings(
             theta_interval(params),
             quadrature,
             tolerance_of(params),
+            criterion,
         ),
         class_pseudocounts=positive_pair(params, "class_pseudocounts"),
     )
@@ -590,6 +611,7 @@ class _AlphaDensity:
         self._kept_multiplicity = block.kept_multiplicity
         self._used, _ = block.kept_distinct()
         self._likelihood = CountLikelihood(block.counts, settings.theta_interval, rule, refine)
+        self._where = _regions_by_criterion(self._selection, settings.criterion)
         sizes = [int(np.sum(block.counts.observed, axis=0).max(initial=0))]
         if self._selection is not None:
             sizes.append(sum(self._selection.class_counts))
@@ -613,7 +635,8 @@ class _AlphaDensity:
                     delayed(self._region)(node) for node in alpha.tolist()
                 )
             beyond, tied = np.moveaxis(np.array(regions), -1, 0)
-            event = event_of(self._selection, self._selection.gamma)
+            bound = self._selection.strength_bound
+            event = event_of(self._selection, self._selection.gamma if bound is None else bound)
             event = event if self._ties is None else replace(event, ties=self._ties)
             log_event = log_event + event.log_prob(beyond, tied)
         # Equation 26 in logs. The prior's density is that of log(alpha), the integration variable.
@@ -630,9 +653,17 @@ class _AlphaDensity:
         return Nodes(log_density, values, tilt)
 
     def _region(self, alpha: float) -> list[tuple[float, float]]:
-        """Return P(|COR| > gamma) and P(|COR| = gamma) of a feature of each discarded group."""
+        """Return P(|COR| > gamma) and P(|COR| = gamma) of a feature of each discarded group.
+
+        By another criterion, the same for its strength and its bound.
+        """
         selection = self._selection
         assert selection is not None
+        if self._where is not None:
+            return [
+                region_probabilities(alpha, where, self._theta(sum(group.observed), alpha))
+                for where, group in zip(self._where, selection.groups, strict=True)
+            ]
         bounds = [selection.gamma_squared] * len(selection.groups)
         return group_probabilities(alpha, selection.groups, bounds, self._theta)
 
@@ -640,6 +671,26 @@ class _AlphaDensity:
         if self._rule is not None:
             return self._rule
         return theta_rule(n_cases, alpha, self._settings.theta_interval, refine=self._refine)
+
+
+def _regions_by_criterion(
+    selection: Selection | None, criterion: Criterion | None
+) -> list[CountRegion] | None:
+    """Return the counts beyond the bound in each discarded group; None for the correlation."""
+    if selection is None or criterion is None:
+        return None
+    if max(selection.class_counts) > TABLES_UP_TO:
+        msg = (
+            f"criterion={criterion.name!r} with correction='selection' goes through all counts of "
+            f"both classes, of up to {TABLES_UP_TO} cases each; use correction='counts'."
+        )
+        raise ValueError(msg)
+    bound = selection.strength_bound
+    assert bound is not None
+    return [
+        region_by_criterion(group.observed[0], group.observed[1], criterion, bound)
+        for group in selection.groups
+    ]
 
 
 def scan_range(prior: AlphaPrior) -> tuple[float, float]:
@@ -925,6 +976,11 @@ def fit_screening(
     learned: LearnedPrior | None = None,
 ) -> BernoulliFit:
     """Select, correct and fit from counts; a prior that is given is not learned again."""
+    if settings.model.criterion is not None:
+        selection = _select_by_criterion(
+            screening, settings, settings.model.criterion, random_state
+        )
+        return fit_selection(screening, selection, settings, learned)
     selection = select(
         screening,
         n_features=settings.n_features,
@@ -933,6 +989,39 @@ def fit_screening(
         random_state=random_state,
     )
     return fit_selection(screening, selection, settings, learned)
+
+
+def column_strengths(screening: Screening, criterion: Criterion) -> FloatArray:
+    """Return the strength of each binary column, which depends on its counts alone, shape (p,)."""
+    ones, observed = screening.ones, screening.observed_full()
+    # Columns with the same counts have the same strength, a user's function is called once for all.
+    counts, index = np.unique(np.concatenate([ones, observed]), axis=1, return_inverse=True)
+    i, n = counts[:2], counts[2:]
+    tables = np.stack([n - i, i], axis=2).swapaxes(0, 1)  # (m, class, level)
+    strength = np.empty(tables.shape[0])
+    sizes, group = np.unique(n, axis=1, return_inverse=True)
+    for g in range(sizes.shape[1]):
+        members = np.flatnonzero(group.ravel() == g)
+        strength[members] = table_strengths(criterion, tables[members])
+    return strength[index.ravel()]
+
+
+def _select_by_criterion(
+    screening: Screening,
+    settings: BernoulliSettings,
+    criterion: Criterion,
+    random_state: np.random.RandomState | None,
+) -> Selection:
+    outcome = rank_by_criterion(
+        column_strengths(screening, criterion),
+        criterion.name,
+        n_features=settings.n_features,
+        always_keep=settings.always_keep,
+        random_state=random_state,
+    )
+    return outcome.selection(
+        screening.class_counts, screening.observed, screening.feature_names, n_levels=2
+    )
 
 
 def fit_selection(
