@@ -220,6 +220,8 @@ def test_a_model_of_a_transposed_table_predicts_a_second_one(truth, facts, tmp_p
     assert "--transpose --phenotype p.csv" in command
     found = run(app, ["predict", "x-report/model.honestbayes", "new.csv", "--transpose"])
     assert found.exit_code == 0, found.output
+    wrong = run(app, ["predict", "x-report/model.honestbayes", "new.csv"])
+    assert "features are in rows. Add --transpose." in wrong.output
     again = run(
         app,
         ["predict", "x-report/model.honestbayes", "x.csv", "--transpose", "--id", "sample"],

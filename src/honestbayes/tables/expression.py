@@ -178,7 +178,7 @@ def transposition_hint(file: TableFile, target: str) -> str:
         The class.
     """
     first = file.columns[0]
-    if SAMPLE in file.apart:
+    if SAMPLE in file.apart or len(file.columns) < 3:
         return ""
     names = to_text(file.read([first], text={first})[first], first).to_pylist()
     if target in names:

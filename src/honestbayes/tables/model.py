@@ -23,6 +23,7 @@ from honestbayes.tables.checks import row_digests
 from honestbayes.tables.conversion import without
 from honestbayes.tables.encoding import Encoding
 from honestbayes.tables.errors import InputError, RowLocations, listed, shown
+from honestbayes.tables.expression import transposition_hint
 from honestbayes.tables.files import TableFile
 from honestbayes.tables.training import TrainingTable
 from honestbayes.tables.units import CellForm, forms_from_plain, forms_to_plain, with_numbers
@@ -218,7 +219,8 @@ class TableModel:
         if missing:
             number = "a column" if len(missing) == 1 else f"{len(missing):,} columns"
             msg = f"{file.name} lacks {number} that the model needs: {listed(missing)}."
-            raise InputError(msg)
+            hint = transposition_hint(file, missing[0])
+            raise InputError(f"{msg} {hint}" if hint else msg)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file of plain data, atomically."""
