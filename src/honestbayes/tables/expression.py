@@ -179,6 +179,10 @@ def transposition_hint(file: TableFile, target: str) -> str:
     """
     first = file.columns[0]
     if SAMPLE in file.apart:
+        near = "did you mean" in suggestion(target, file.columns)
+        hint = "Add the file that holds the classes with --phenotype, if they are not in this one."
+        return "" if near or len(file.apart) > 1 else hint
+    if len(file.columns) < 3:
         return ""
     names = to_text(file.read([first], text={first})[first], first).to_pylist()
     if target in names:
