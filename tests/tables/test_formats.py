@@ -277,3 +277,13 @@ def test_what_databases_and_spreadsheets_write_for_missing_cells_is_missing(tmp_
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "\\N,x\n#N/A,y\n<NA>,x\n1,y\n" * 2)
     assert open_table(path).read()["a"].null_count == 6
+
+
+def test_a_second_table_beside_the_first_is_noted(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["state", "x", None, "drug"], ["ill", 1.5, None, "a"], ["well", 2, None, "b"]):
+        book.active.append(row)
+    book.save(tmp_path / "two.xlsx")
+    (note,) = open_table(tmp_path / "two.xlsx").notes
+    assert note.startswith("An empty column separates 'drug' from the columns to the left; if")
