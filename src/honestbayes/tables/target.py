@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from honestbayes.tables.conversion import (
     levels_and_codes,
     number_text,
 )
-from honestbayes.tables.errors import DoubtfulTable, InputError, listed, shown
+from honestbayes.tables.errors import DoubtfulTable, InputError, RowLocations, listed, shown
 from honestbayes.types import BoolArray, IntArray
 
 MIN_CASES = 2
@@ -83,6 +84,7 @@ def read_target(
     missing: Collection[str] = (),
     keep: bool = False,
     table: str = "the table",
+    locations: RowLocations = RowLocations(),  # noqa: B008  # frozen
 ) -> Target:
     """Find the classes of a column.
 
@@ -105,6 +107,8 @@ def read_target(
         Whether all labels are classes as they are, so that none is doubtful.
     table : str
         Name of the table, for messages.
+    locations : RowLocations
+        Where the rows stand.
 
     Raises
     ------
@@ -141,9 +145,11 @@ def read_target(
         if cases < MIN_CASES and findings:
             raise DoubtfulTable(table, [finding.in_command() for finding in findings])
         if cases < MIN_CASES:
+            where = locations.describe(*np.flatnonzero(codes == code)[:1].tolist())
             msg = (
                 f"class {shown(label)} of column {shown(name)} has {cases} case; at least "
-                f"{MIN_CASES} cases of each class are needed."
+                f"{MIN_CASES} cases of each class are needed: correct the cell in {where}, or use "
+                f"--missing-label {shlex.quote(label)} if it is no class."
             )
             raise InputError(msg)
     return Target(tuple(labels), has_class, known, findings, tuple(notes))
@@ -427,7 +433,8 @@ def _check_number(labels: list[str], name: str, column: pa.ChunkedArray) -> None
     if is_number(column.type):
         msg = (
             f"{target} has {len(labels):,} different numbers; give a column of classes, such "
-            "as whether the number is above a threshold."
+            "as whether the number is above a threshold, or write the names of classes as texts, such "
+            "as 'type 1'."
         )
         raise InputError(msg)
     msg = (
