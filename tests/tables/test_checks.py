@@ -343,3 +343,23 @@ def test_a_limit_of_detection_is_not_advised_to_be_missing_first() -> None:
 def _limits() -> pd.DataFrame:
     frame = plain()
     return frame.assign(g0=["<-1" if x < -1 else str(x) for x in frame["g0"]])
+
+
+@pytest.mark.parametrize("form", ["\u2212{}", "({})"])
+def test_negative_numbers_in_another_form_stop_and_are_not_read_as_positive(form: str) -> None:
+    frame = plain()
+    frame["g0"] = [form.format(-x) if x < 0 else str(x) for x in frame["g0"]]
+    (finding,) = train(frame).findings
+    assert "'g0' holds negative numbers in another form" in finding.sentence
+    assert "write them with a hyphen as minus sign" in finding.sentence
+
+
+def test_a_class_that_is_yes_y_and_1_stops_even_if_cases_are_merged() -> None:
+    frame = plain()
+    words = [["Yes", "yes", "Y", "1"], ["No", "no", "N", "0"]]
+    frame["status"] = [words[c == "ill"][i % 4] for i, c in enumerate(frame["status"])]
+    (finding,) = [f for f in train(frame, merge_labels=True).findings if f.stops]
+    assert "means yes by '1', 'Y', 'Yes' and no by '0', 'N', 'No'" in finding.sentence.replace(
+        "'yes'", "'Yes'"
+    ).replace("'no'", "'No'")
+    assert not any(f.stops for f in train(frame, keep_labels=True).findings)

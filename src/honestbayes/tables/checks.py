@@ -403,7 +403,7 @@ MOST_UNITS = 5
 _MOST_WORDS = 2_000  # different texts that are looked at one by one
 
 _DRESSED = re.compile(
-    r"(?P<before>[$€£¥₹<>~≈≤≥=±+-]*|eur|usd|gbp|chf|[cr]s\.?|p(?=\d+[ymwd]$))\s*"
+    r"(?P<before>[$€£¥₹<>~≈≤≥=±+\u2212(-]*|eur|usd|gbp|chf|[cr]s\.?|p(?=\d+[ymwd]$))\s*"
     r"(?P<number>\d{1,3}(?:[.,' \u00a0]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?|[.,]\d+)(?:e[+-]?\d+)?"
     r"(?P<blank>\s*)(?P<after>.*)",
     re.IGNORECASE,
@@ -496,8 +496,10 @@ def numbers_with_units(
         )[0]
     )
     what, fix = "numbers with a unit", "write the numbers without the unit"
-    if different == {""}:
+    if different == {""} and not any(text.startswith("\u2212") for text in texts):
         what, fix = "numbers with thousands separators", "write them without separators"
+    elif any(text.startswith(("(", "\u2212")) for text in texts) and different <= {"", ")", "()"}:
+        what, fix = "negative numbers in another form", "write them with a hyphen as minus sign"
     elif any("#" in unit for unit in different):
         what, fix = "several numbers in a cell", "give each number a column of its own"
     remedies = [Remedy("ignore", name)]
@@ -528,7 +530,7 @@ def _unit_of(text: str) -> str | None:
     if _NO_UNIT.fullmatch(after):
         return None
     unit = re.sub(r"[\d.,]*\d", "#", after)
-    sign = match["before"].lstrip("<>~≈≤≥=±+-")
+    sign = match["before"].lstrip("<>~≈≤≥=±+-\u2212(")
     return f"{sign}{unit}".casefold().rstrip(".")
 
 
@@ -776,14 +778,14 @@ def label_columns(
             name,
             "copy of the class",
             f"{shown(name)} is one of {len(columns)} columns that are a copy of the class "
-            f"together: it tells {shown(labels[label])} from the others in every row",
+            f"together: it separates {shown(labels[label])} from the others in every row",
             (Remedy("ignore", name), Remedy("keep", name, "if it is known before the class")),
             stops=True,
         )
 
 
 def label_in(column: ColumnValues) -> int | None:
-    """Return the class, of three or more, that a column with two values tells from all others."""
+    """Return the class, of three or more, that a column separates from all others."""
     if column.kind == "left out" or column.n_values != 2 or column.class_counts.size < 3:
         return None
     for own, other in (column.table, column.table[::-1]):

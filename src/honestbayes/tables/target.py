@@ -44,6 +44,8 @@ _NEGATIVE = re.compile(
     r"living|surviv(ed|or)|censored|none|absent|nonevent|placebo|untreated|unexposed|nonresponder|"
     r"wildtype|wt|ham|ref(erence)?|background|baseline"
 )
+_YES = frozenset(("yes", "y", "true", "t", "1", "ja", "oui", "si", "sí", "positive", "pos", "+"))
+_NO = frozenset(("no", "n", "false", "f", "0", "nein", "non", "negative", "neg", "-"))
 _NOT = frozenset(("no", "non", "not", "without", "free"))
 """Words of labels that name the class of interest, or the other one; and that turn one around."""
 
@@ -200,6 +202,18 @@ def _doubts(labels: list[str], codes: IntArray, name: str) -> Iterator[Finding]:
             f"the target column {shown(name)} spells one class in several ways "
             f"({'; '.join(listed(same) for same in several[:MOST_SHOWN])})",
             (Remedy("merge_labels", "", "to merge them"), keep),
+            stops=True,
+        )
+    senses = {label_key(label) for label in labels}
+    if len(senses) > 2 and senses <= _YES | _NO:
+        yes = listed(label for label in labels if label_key(label) in _YES)
+        no = listed(label for label in labels if label_key(label) in _NO)
+        yield Finding(
+            name,
+            "spellings of a class",
+            f"the target column {shown(name)} means yes by {yes} and no by {no}; write each class "
+            "in one way, or use",
+            (keep,),
             stops=True,
         )
     counts = np.bincount(codes[codes >= 0], minlength=len(labels)).tolist()
@@ -433,8 +447,7 @@ def _check_number(labels: list[str], name: str, column: pa.ChunkedArray) -> None
     if is_number(column.type):
         msg = (
             f"{target} has {len(labels):,} different numbers; give a column of classes, such "
-            "as whether the number is above a threshold, or write the names of classes as texts, such "
-            "as 'type 1'."
+            "as whether the number is above a threshold, or write names of classes as texts ('type 1')."
         )
         raise InputError(msg)
     msg = (
