@@ -447,7 +447,8 @@ def _check_number(labels: list[str], name: str, column: pa.ChunkedArray) -> None
     if is_number(column.type):
         msg = (
             f"{target} has {len(labels):,} different numbers; give a column of classes, such "
-            "as whether the number is above a threshold, or write names of classes as texts ('type 1')."
+            "as whether the number is above a threshold, or write names of classes as texts "
+            "('type 1')."
         )
         raise InputError(msg)
     msg = (
