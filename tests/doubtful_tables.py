@@ -235,6 +235,31 @@ REMARKED = {
         "sentinels",
         "age",
     ),
+    "a copy of the class with an error in 20": (
+        lambda: _with(code=lambda y, rng: y ^ (rng.permutation(y.size) < 6)),
+        "one column alone",
+        "code",
+    ),
+    "the time until death": (
+        lambda: _with(survival_days=lambda y, rng: 400 + 200 * y + 97.5 * rng.normal(size=120)),
+        "known too late",
+        "survival_days",
+    ),
+    "yes and Yes": (
+        lambda: _with(smoker=lambda y, rng: rng.choice(["yes", "Yes", "no"], y.size)),
+        "spellings of a category",
+        "smoker",
+    ),
+    "days since 1900": (
+        lambda: _with(visit_date=lambda y, rng: rng.integers(43_000, 44_000, y.size)),
+        "dates as numbers",
+        "visit_date",
+    ),
+    "dates without hyphens": (
+        lambda: _with(seen=lambda y, rng: 20_200_101 + 100 * rng.integers(0, 12, y.size)),
+        "dates as numbers",
+        "seen",
+    ),
     "a grade": (
         lambda: _with(grade=lambda y, rng: rng.integers(1, 5, y.size)),
         "codes",

@@ -328,3 +328,13 @@ def test_numbers_with_units_stop_the_command_and_ignoring_them_is_possible(tmp_p
     assert "'dose' holds numbers with a unit, such as '" in doubt
     assert doubt.endswith(" or use: --ignore dose.")
     run("fit", "doses.csv", *TARGET, "--ignore", "dose", "-q", cwd=tmp_path).done()
+
+
+def test_a_column_that_may_be_known_too_late_is_a_condition_of_the_verdict(run, folder):
+    make, rule, column = REMARKED["a copy of the class with an error in 20"]
+    write(make(), folder / "late.csv")
+    printed = run("report", "late.csv", *TARGET, *SHORT, "--out", "late", cwd=folder).done()
+    verdict = report_json(folder / "late")["verdict"]
+    assert (rule, verdict["status"]) == ("one column alone", "with care")
+    sentence = f"Column '{column}' alone explains"
+    assert " ".join(printed.split()).count(sentence) == 2  # in the notes, and in the verdict

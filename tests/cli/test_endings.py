@@ -333,9 +333,9 @@ def test_the_folder_that_is_full_is_named_as_it_was_typed(run, tmp_path, command
     [
         ("t.pkl", b"\x80\x04\x95abc", "t.pkl is a Python pickle, which is not read; write the"),
         ("t.pkl", b"\x80\x02abc", "t.pkl is a Python pickle, which is not read; write the"),
-        ("t.json", b'[{"a": 1, "outcome": "no"}]', "t.json is JSON, which is not read; write the"),
-        ("t.csv", b' {"a": [1, 2]}', "t.csv is JSON, which is not read; write the table as"),
-        ("t.csv", b"<!DOCTYPE html><p>", "t.csv is a web page, which is not read; write the"),
+        ("t.json", b'[{"a": 1, "outcome": "no"}]', "t.json is JSON, which is not read; write one"),
+        ("t.csv", b' {"a": [1, 2]}', "t.csv is JSON, which is not read; write one object"),
+        ("t.csv", b"<!DOCTYPE html><p>", "t.csv is a web page, which is not read; open it in"),
         (None, b"", "data.csv is an address (https); download it, and give the file."),
     ],
 )

@@ -218,16 +218,18 @@ def test_flags_looked_at_together_give_the_findings_of_each_alone(
     assert skipped == [72]
 
 
-def test_only_the_best_of_weak_flags_is_looked_at_alone() -> None:
+def test_only_the_best_two_of_weak_flags_are_looked_at_alone() -> None:
     y = np.arange(100) % 2
-    flags = np.zeros((100, 4))
+    flags = np.zeros((100, 5))
     flags[:, 0] = y  # a copy
-    flags[:, 1] = y * (np.arange(100) < 80)  # the best of the others
-    flags[:40, 2] = 1
-    found = checks.ordinary_binary_columns(flags, y, 2, np.array([True, True, True, False]))
-    np.testing.assert_array_equal(found, [False, False, True, False])
-    flags[0, 2] = np.nan
-    assert not checks.ordinary_binary_columns(flags, y, 2, np.ones(4, dtype=bool))[2]
+    flags[:, 1] = y * (np.arange(100) < 80)  # the best two of the others
+    flags[:, 2] = y * (np.arange(100) < 60)
+    flags[:40, 3] = 1
+    among = np.array([True, True, True, True, False])
+    found = checks.ordinary_binary_columns(flags, y, 2, among)
+    np.testing.assert_array_equal(found, [False, False, False, True, False])
+    flags[0, 3] = np.nan
+    assert not checks.ordinary_binary_columns(flags, y, 2, np.ones(5, dtype=bool))[3]
 
 
 def test_many_remarks_of_one_kind_are_counted() -> None:
@@ -301,3 +303,63 @@ def test_what_was_given_is_remarked_where_it_is_not_left_out(data_folder: Path) 
         path = data_folder / "kdd98" / f"{name}.csv.gz"
         data = read_training(open_table(path), target=OUTCOMES[name][0], coded=True)
         assert (data.findings[0].rule, data.findings[0].column) == ("missing by class", column)
+
+
+def test_a_class_in_several_columns_stops_and_names_each_of_them() -> None:
+    frame = plain()
+    frame["status"] = np.array(["a", "b", "c"])[np.random.default_rng(0).integers(0, 3, 120)]
+    for label in "abc":
+        frame[f"is_{label}"] = (frame["status"] == label).astype(int)
+    findings = train(frame).findings
+    assert [(f.rule, f.column, f.stops) for f in findings] == [
+        ("copy of the class", f"is_{label}", True) for label in "abc"
+    ]
+    assert "'is_a' is one of 3 columns that are a copy of the class together" in findings[0].note()
+    two = [f.column for f in train(frame.drop(columns="is_b")).findings]
+    assert two == ["is_a", "is_c"]
+    assert train(frame, keep=["is_a", "is_b"], ignore=["is_c"]).findings == ()
+
+
+def test_a_last_row_with_the_totals_stops() -> None:
+    frame = plain(40)
+    frame.insert(1, "region", [f"R{i}" for i in range(40)])
+    total = frame.iloc[[-1]].assign(region="Total", g0=frame["g0"].sum())
+    frame = pd.concat([frame, total], ignore_index=True)
+    (finding,) = train(frame).findings
+    assert (finding.rule, finding.stops) == ("summary row", True)
+    assert finding.in_command() == (
+        "row 41, the last one, holds 'Total' in 'region', as a row does that sums up the others; "
+        "delete it, or use: --ignore region if it is a case like the others"
+    )
+    frame["region"] = np.where(np.arange(41) % 2, "part", "Total")
+    assert train(frame).findings == ()
+
+
+def test_a_limit_of_detection_is_not_advised_to_be_missing_first() -> None:
+    (finding,) = train(_limits()).findings
+    assert "; write the limit of detection as a number in these cells, or use" in finding.sentence
+
+
+def _limits() -> pd.DataFrame:
+    frame = plain()
+    return frame.assign(g0=["<-1" if x < -1 else str(x) for x in frame["g0"]])
+
+
+@pytest.mark.parametrize("form", ["\u2212{}", "({})"])
+def test_negative_numbers_in_another_form_stop_and_are_not_read_as_positive(form: str) -> None:
+    frame = plain()
+    frame["g0"] = [form.format(-x) if x < 0 else str(x) for x in frame["g0"]]
+    (finding,) = train(frame).findings
+    assert "'g0' holds negative numbers in another form" in finding.sentence
+    assert "write them with a hyphen as minus sign" in finding.sentence
+
+
+def test_a_class_that_is_yes_y_and_1_stops_even_if_cases_are_merged() -> None:
+    frame = plain()
+    words = [["Yes", "yes", "Y", "1"], ["No", "no", "N", "0"]]
+    frame["status"] = [words[c == "ill"][i % 4] for i, c in enumerate(frame["status"])]
+    (finding,) = [f for f in train(frame, merge_labels=True).findings if f.stops]
+    assert "means yes by '1', 'Y', 'Yes' and no by '0', 'N', 'No'" in finding.sentence.replace(
+        "'yes'", "'Yes'"
+    ).replace("'no'", "'No'")
+    assert not any(f.stops for f in train(frame, keep_labels=True).findings)

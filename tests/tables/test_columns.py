@@ -65,6 +65,8 @@ def test_columns_that_are_used(values: Any, kind: str) -> None:
         (["2020-01-01", "2020-02-01", "2021-01-01 10:00"], "date or time"),
         (["1.2.2020", "13.4.1999"] * 3, "date or time"),
         (["12:30", "13:45:10"] * 3, "date or time"),
+        (["Jan 05, 2020", "13-Feb-99", "2 March 2021", "2020-05-01"], "date or time"),
+        (["1:30 pm", "11:05 AM"], "date or time"),
         ([[1], [2]], "values of type 'list<"),
         ([b"x", b"y"], "values of type 'binary' cannot be used"),
     ],

@@ -251,3 +251,44 @@ def test_a_report_of_expression_with_its_classes_predicts_a_second_file(
     found = run(app, ["predict", "out/model.honestbayes", "new", "--id", "sample"])
     assert found.exit_code == 0, found.output
     assert [line.split(",")[1] for line in found.stdout.splitlines()[1:]] == SAMPLES
+
+
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ("X{}.a", "{}-A"),  # R's make.names
+        ("tcga_{}", "TCGA-{} "),
+        ("S{}", "s{}"),
+    ],
+)
+def test_identifiers_that_another_program_spells_otherwise_are_matched_and_noted(
+    truth, facts, tmp_path, own, other
+):
+    frame, y = truth
+    names = [own.format(i) if i else other.format(0) for i in range(N)]
+    frame.set_axis(names).T.rename_axis("symbol").to_csv(tmp_path / "x.csv")
+    facts = facts.assign(geo=[other.format(i) for i in range(N)])
+    facts.to_csv(tmp_path / "p.csv", index=False)
+    file = open_table(tmp_path / "x.csv", transpose=True, phenotype=tmp_path / "p.csv")
+    data = read_training(file, target="disease", coded=True)
+    same(data, frame, y)
+    assert f"{N - 1} samples were matched although" in " ".join(data.notes)
+
+
+def test_identifiers_that_may_be_different_samples_are_not_matched(truth, facts, tmp_path):
+    frame, _ = truth
+    names = ["1-11", "A1", "a1", *SAMPLES[3:]]
+    frame.set_axis(names).T.rename_axis("symbol").to_csv(tmp_path / "x.csv")
+    facts.assign(geo=["11-1", "A-1", "a_1", *SAMPLES[3:]]).to_csv(tmp_path / "p.csv", index=False)
+    file = open_table(tmp_path / "x.csv", transpose=True, phenotype=tmp_path / "p.csv")
+    assert read_training(file, target="disease", coded=True).y.size == N - 3
+    facts.assign(geo=[f"{name}-01" for name in names]).to_csv(tmp_path / "p.csv", index=False)
+    with pytest.raises(InputError, match=r"but '1-11-01' begins with '1-11': write"):
+        open_table(tmp_path / "x.csv", transpose=True, phenotype=tmp_path / "p.csv")
+
+
+def test_a_table_of_samples_without_its_class_is_asked_for_a_phenotype_file(truth, tmp_path):
+    frame, _ = truth
+    frame.T.rename_axis("symbol").to_csv(tmp_path / "x.csv")
+    with pytest.raises(InputError, match=r"no column 'disease'. Add the file .* --phenotype"):
+        read_training(open_table(tmp_path / "x.csv", transpose=True), target="disease")

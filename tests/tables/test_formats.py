@@ -232,3 +232,73 @@ def test_a_table_may_come_from_the_standard_input(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "table.honestbayes").exists()
+
+
+ROWS_OF_R = "\n".join(
+    " ".join([f'"{i}"', *(f'"{c}"' if isinstance(c, str) else str(c) for c in row)])
+    for i, row in enumerate(FRAME.astype(object).fillna("NA").to_numpy().tolist(), 1)
+)
+NAMES_OF_R = " ".join(f'"{name}"' for name in FRAME.columns)
+WITHOUT_BLANKS = not any(" " in str(cell) for cell in FRAME.to_numpy().ravel())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "note"),
+    [
+        ("sep.csv", f"\ufeffsep=,\r\n{TEXT}", "stands below 1 comment line"),
+        ("tab.xls", FRAME.to_csv(index=False, sep="\t"), ""),
+        ("write.table", f"{NAMES_OF_R}\n{ROWS_OF_R}\n", "were separated at blanks"),
+        ("write.table.tsv", f"{NAMES_OF_R}\n{ROWS_OF_R}\n".replace(" ", "\t"), "one column less"),
+        ("margin.csv", TEXT.replace("\n", ",,\n"), "the last columns of margin.csv have no name"),
+    ],
+)
+def test_what_other_programs_write_is_read_and_noted(name, text, note, expected, tmp_path):
+    assert WITHOUT_BLANKS
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    data = train(path)
+    same(data, expected)
+    assert note in " ".join(data.notes).lower() or not note
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a  b  c\n1  2  x\n1  y\n", "was read as one column"),
+        ("a b c\n" + "1 2 x\n" * 6 + "1 x\n", "line 8 of t.txt has 2 cells between blanks, but"),
+        ('"a,b,c"\n"1,2,x"\n', "read as one column, 'a,b,c'; remove the quotes around each line"),
+        (
+            "a^b\n1^2\n",
+            r"read as one column, 'a\^b'; .* name what separates the cells with --delim",
+        ),
+        (
+            "title\na,b,z\n1,2,x\n1,2,y\n",
+            "read as one column, .title.; if titles stand above the header",
+        ),
+        ("a,b,z\n1,2,x\nTotal\n", "has 1 cell, .* delete the line if it is a footer"),
+        ('<table border="1">', "is a web page, which is not read; open it in a spreadsheet"),
+        ('[{"a": 1}]', "is JSON, which is not read; write one object on each line"),
+        ("$FL2@(#) SPSS DATA FILE", "is an SPSS file, which is not read; write the table as"),
+    ],
+)
+def test_a_text_that_is_no_table_is_refused_with_the_fix(text, words, tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_training(open_table(path), target="z")
+
+
+def test_what_databases_and_spreadsheets_write_for_missing_cells_is_missing(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "\\N,x\n#N/A,y\n<NA>,x\n1,y\n" * 2)
+    assert open_table(path).read()["a"].null_count == 6
+
+
+def test_a_second_table_beside_the_first_is_noted(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["state", "x", None, "drug"], ["ill", 1.5, None, "a"], ["well", 2, None, "b"]):
+        book.active.append(row)
+    book.save(tmp_path / "two.xlsx")
+    (note,) = open_table(tmp_path / "two.xlsx").notes
+    assert note.startswith("An empty column separates 'drug' from the columns to the left; if")

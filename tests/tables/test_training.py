@@ -351,3 +351,24 @@ def test_a_column_of_timestamps_in_parquet_stops(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "t.parquet")
     with pytest.raises(InputError, match=r"^'when': dates and times cannot be used"):
         read_training(open_table(tmp_path / "t.parquet"), target="y")
+
+
+def test_rows_without_a_class_leave_no_texts_in_columns_of_numbers(write: Any) -> None:
+    rows = "".join(f"{i / 7:.3f},{'ab'[i % 2]}\n" for i in range(40))
+    data = read_training(open_table(write(f"x,y\nmg/l,\n{rows}Total,\n")), target="y")
+    assert data.kinds == ("real",)
+    assert data.row_numbers.tolist() == list(range(2, 42))
+    assert (
+        "2 rows have no class in column 'y' and were left out; without their texts, 'x' holds "
+        "numbers." in data.notes
+    )
+
+
+def test_a_header_among_the_rows_and_a_total_in_the_class_are_refused_with_their_lines(
+    write: Any,
+) -> None:
+    rows = "".join(f"{i / 7:.3f},{'ab'[i % 2]}\n" for i in range(20))
+    with pytest.raises(InputError, match=r"stands again in line 22 of the file; delete it there"):
+        read_training(open_table(write(f"x,y\n{rows}x,y\n{rows}")), target="y")
+    with pytest.raises(InputError, match=r"correct the cell in line 22 .* --missing-label 40 if"):
+        read_training(open_table(write(f"x,y\n{rows}3,40\n")), target="y")

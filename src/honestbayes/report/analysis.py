@@ -68,7 +68,7 @@ from honestbayes.selection.correlation import strength_of
 from honestbayes.selection.counts import screen
 from honestbayes.selection.moments import screen_moments
 from honestbayes.tables import TrainingTable
-from honestbayes.tables.checks import KEPT_COPY, NEARLY_A_COPY
+from honestbayes.tables.checks import CONDITIONS, NEARLY_A_COPY
 from honestbayes.tables.columns import ColumnKind
 from honestbayes.tables.model import Estimator
 from honestbayes.tables.target import prevalences
@@ -520,7 +520,7 @@ def verdict_of(
             if finding.stops or finding.rule == NEARLY_A_COPY
         ),
         conditions=tuple(
-            finding.sentence for finding in table.findings if finding.rule == KEPT_COPY
+            finding.sentence for finding in table.findings if finding.rule in CONDITIONS
         ),
     )
 

@@ -275,7 +275,7 @@ class Verdict:
     cautions : tuple of str
         What in the table may make the results worthless, one sentence each.
     conditions : tuple of str
-        On what the results depend, because the user has kept a copy of the class.
+        On what the results depend, such as a copy of the class that the user keeps.
     evidence : Evidence
         The numbers.
     """
@@ -441,7 +441,7 @@ def judge(
     doubts : tuple of str
         What in the table may make the results worthless, one sentence each.
     conditions : tuple of str
-        On what the results depend, because the user has kept a copy of the class.
+        On what the results depend, such as a copy of the class that the user keeps.
     """
     has_slope = recalibrate and recalibrated is not None
     used = recalibrated if has_slope and recalibrated is not None else corrected

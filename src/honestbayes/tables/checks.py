@@ -19,6 +19,7 @@ import pyarrow as pa
 from scipy.special import gammaln, logsumexp, xlogy
 from scipy.stats import binom, chi2
 
+from honestbayes.data.labels import spellings
 from honestbayes.tables.columns import (
     FEW_LEVELS,
     IDENTIFIER_FILL,
@@ -393,7 +394,7 @@ ENOUGH_NUMBERS = 5
 _SENTINEL = re.compile(r"-?(9{1,6}|8{2,6}|7{2,6})|-1")
 """Numbers by which people write that something is missing: 999, -9, 88."""
 
-_REST = 3
+_REST = 2
 """Other numbers that a column must have for one to stand apart."""
 
 MOST_UNITS = 5
@@ -402,7 +403,7 @@ MOST_UNITS = 5
 _MOST_WORDS = 2_000  # different texts that are looked at one by one
 
 _DRESSED = re.compile(
-    r"(?P<before>[$€£¥₹<>~≈≤≥=±+-]*|eur|usd|gbp|chf|[cr]s\.?)\s*"
+    r"(?P<before>[$€£¥₹<>~≈≤≥=±+\u2212(-]*|eur|usd|gbp|chf|[cr]s\.?|p(?=\d+[ymwd]$))\s*"
     r"(?P<number>\d{1,3}(?:[.,' \u00a0]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?|[.,]\d+)(?:e[+-]?\d+)?"
     r"(?P<blank>\s*)(?P<after>.*)",
     re.IGNORECASE,
@@ -445,11 +446,13 @@ def _stray(column: ColumnValues, stray: IntArray, locations: RowLocations) -> Fi
     some = [text for text in texts if "," not in text]
     name = column.name
     remedies = [Remedy("missing", ",".join(some), "if they are missing values")] if some else []
+    fix = "correct the cells"
+    if all(text.startswith(("<", ">", "≤", "≥")) for text in texts):
+        fix = "write the limit of detection as a number in these cells"
     return Finding(
         name,
         "stray cells",
-        f"{shown(name)} holds numbers, but also {listed(texts)} ({where}{more}); "
-        "correct the cells, or use",
+        f"{shown(name)} holds numbers, but also {listed(texts)} ({where}{more}); {fix}, or use",
         (*remedies, Remedy("categorical", name), Remedy("ignore", name)),
         stops=True,
     )
@@ -493,8 +496,10 @@ def numbers_with_units(
         )[0]
     )
     what, fix = "numbers with a unit", "write the numbers without the unit"
-    if different == {""}:
+    if different == {""} and not any(text.startswith("\u2212") for text in texts):
         what, fix = "numbers with thousands separators", "write them without separators"
+    elif any(text.startswith(("(", "\u2212")) for text in texts) and different <= {"", ")", "()"}:
+        what, fix = "negative numbers in another form", "write them with a hyphen as minus sign"
     elif any("#" in unit for unit in different):
         what, fix = "several numbers in a cell", "give each number a column of its own"
     remedies = [Remedy("ignore", name)]
@@ -525,7 +530,7 @@ def _unit_of(text: str) -> str | None:
     if _NO_UNIT.fullmatch(after):
         return None
     unit = re.sub(r"[\d.,]*\d", "#", after)
-    sign = match["before"].lstrip("<>~≈≤≥=±+-")
+    sign = match["before"].lstrip("<>~≈≤≥=±+-\u2212(")
     return f"{sign}{unit}".casefold().rstrip(".")
 
 
@@ -574,9 +579,84 @@ def sentinels(column: ColumnValues) -> Iterator[Finding]:
             f"column {shown(name)} holds {text} in {n_rows:,} rows, far from its other values "
             f"({number_text(float(rest[0]))} to {number_text(float(rest[-1]))}); if it marks "
             "missing values, use",
-            (Remedy("missing", text),),
+            (Remedy("missing", text, "(in all columns)"),),
             stops=False,
         )
+
+
+def spelled_categories(column: ColumnValues) -> Iterator[Finding]:
+    """Find categories that differ only in case, blanks or hyphens: yes and Yes."""
+    several = spellings(column.texts) if 1 < len(column.texts) <= MAX_LEVELS else []
+    if several:
+        name = column.name
+        yield Finding(
+            name,
+            "spellings of a category",
+            f"column {shown(name)} spells one category in several ways "
+            f"({'; '.join(listed(same) for same in several[:3])}), each of which is a category of "
+            "its own; write them in one way, or use",
+            (Remedy("categorical", name, "if they are different"), Remedy("ignore", name)),
+            stops=False,
+        )
+
+
+_DATE_NAME = re.compile(
+    r"(?i:(.*[\W_])?(date|datum|fecha|dob|visit|admission)([\W_].*)?)|.*[a-z]Date"
+)
+_SERIAL = (20_000, 60_000)
+"""Days since 1900, as spreadsheets count them, from 1954 to 2064."""
+
+
+def date_numbers(column: ColumnValues) -> Iterator[Finding]:
+    """Find dates that are numbers: 45123 as in spreadsheets, or 20240131."""
+    values = column.values
+    if column.kind != "real" or values is None or not column.is_whole or values.size < _REST:
+        return
+    serial = _SERIAL[0] <= values[0] and values[-1] <= _SERIAL[1]
+    month, day = values // 100 % 100, values % 100
+    written = values[0] >= 19_000_101 and values[-1] <= 21_001_231
+    written = written and bool(np.all((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)))
+    if not written and not (serial and _DATE_NAME.fullmatch(column.name.strip())):
+        return
+    name = column.name
+    yield Finding(
+        name,
+        "dates as numbers",
+        f"column {shown(name)} holds numbers that look like dates ({number_text(float(values[0]))} "
+        f"to {number_text(float(values[-1]))}); when a case was seen may not predict anything in "
+        "new data",
+        (Remedy("ignore", name), Remedy("measured", name, "if it is meant")),
+        stops=False,
+    )
+
+
+_SUMMARY = re.compile(
+    r"(grand[\W_]?|sub[\W_]?)?totals?|sum|summe|gesamt|insgesamt|mean|average|median|mittelwert|"
+    r"moyenne|somme|suma|totale?",
+    re.IGNORECASE,
+)
+
+
+def summary_row(table: pa.Table, locations: RowLocations) -> Iterator[Finding]:
+    """Find a last row that sums up the others: "Total" stands in it, and nowhere else."""
+    last = table.num_rows - 1
+    for name in table.column_names:
+        if last < 1 or not is_text(table[name].type):
+            continue
+        text = table[name][last].as_py()
+        if not text or not _SUMMARY.fullmatch(text.strip(" :")):
+            continue
+        texts, codes = levels_and_codes(table[name], name)
+        if int(np.sum(codes == codes[last])) == 1 and len(texts) > 2:
+            yield Finding(
+                name,
+                "summary row",
+                f"{locations.describe(last)}, the last one, holds {shown(text)} in {shown(name)}, "
+                "as a row does that sums up the others; delete it, or use",
+                (Remedy("ignore", name, "if it is a case like the others"),),
+                stops=True,
+            )
+            return
 
 
 # --------------------------------------------------------------------------------------------------
@@ -678,8 +758,46 @@ def copy_in(column: ColumnValues) -> Iterator[Finding]:
     )
 
 
+def label_columns(
+    columns: Mapping[int, ColumnValues], labels: tuple[str, ...]
+) -> Iterator[Finding]:
+    """Find a copy of the class in several columns, each of which is one of its labels or not.
+
+    Parameters
+    ----------
+    columns : mapping of int to ColumnValues
+        Of each class, a column that :func:`label_in` returned it for.
+    labels : tuple of str
+        The classes, three or more.
+    """
+    if len(columns) < max(2, len(labels) - 1):
+        return
+    for label, column in columns.items():
+        name = column.name
+        yield Finding(
+            name,
+            "copy of the class",
+            f"{shown(name)} is one of {len(columns)} columns that are a copy of the class "
+            f"together: it separates {shown(labels[label])} from the others in every row",
+            (Remedy("ignore", name), Remedy("keep", name, "if it is known before the class")),
+            stops=True,
+        )
+
+
+def label_in(column: ColumnValues) -> int | None:
+    """Return the class, of three or more, that a column separates from all others."""
+    if column.kind == "left out" or column.n_values != 2 or column.class_counts.size < 3:
+        return None
+    for own, other in (column.table, column.table[::-1]):
+        present = np.flatnonzero(own)
+        if present.size == 1 and other[present[0]] == 0 and not column.explained()[1]:
+            return int(present[0])
+    return None
+
+
 KEPT_COPY = "copy of the class, kept"
-"""Name of the rule of copies of the class that the user keeps: results hold on one condition."""
+CONDITIONS = (KEPT_COPY, "one column alone", "known too late", "rows in sequence")
+"""Rules of what only the user knows: results hold on one condition, which the verdict names."""
 
 
 def kept_copies(
@@ -780,6 +898,8 @@ def standing_out(strengths: Mapping[str, Strength]) -> Iterator[Finding]:
         How well each column predicts the class; those that stop the report are not among them.
     """
     strong = [name for name, strength in strengths.items() if strength.nearly]
+    yield from _alone(strengths)
+    yield from _late(strengths)
     rest = max((s.share for name, s in strengths.items() if not s.nearly), default=0.0)
     alone = len(strong) <= MOST_STANDING_OUT and rest <= OTHERS
     strong.sort(key=lambda name: -strengths[name].share)
@@ -797,6 +917,54 @@ def standing_out(strengths: Mapping[str, Strength]) -> Iterator[Finding]:
             (Remedy("ignore", name), Remedy("keep", name, "if it is known before the class")),
             stops=False,
         )
+
+
+ALONE = 0.5
+"""Share of the class's entropy from which on a column with few values is worth a remark, where no
+other column explains half as much: a copy of the class with one error in 20 explains 0.7."""
+
+
+def _alone(strengths: Mapping[str, Strength]) -> Iterator[Finding]:
+    """Find a column with few values that explains much of the class, and others little."""
+    ordered = sorted(strengths, key=lambda name: -strengths[name].share)
+    if not ordered:
+        return
+    name, best = ordered[0], strengths[ordered[0]]
+    rest = max((strengths[other].share for other in ordered[1:]), default=0.0)
+    if best.nearly or best.lucky or not best.few or best.share < max(ALONE, 2 * rest):
+        return
+    yield Finding(
+        name,
+        "one column alone",
+        f"column {shown(name)} alone explains {int(100 * best.share)}% of the class, the other "
+        f"columns {int(100 * rest)}% at most; if it is known only after the class, the results "
+        "are meaningless",
+        (Remedy("ignore", name), Remedy("keep", name, "if it is known before the class")),
+        stops=False,
+    )
+
+
+_LATE = re.compile(
+    r"(?i:(.*[\W_])?(survival|follow[\W_]?up|death|died|deceased|discharged?|relapsed?|recurrence|"
+    r"progression|length[\W_]of[\W_]stay|(time|days|months|years)[\W_]to[\W_]\w+|predict(ed|ions?))"
+    r"([\W_](in[\W_])?(days?|months?|years?|time|status|date|score|class|prob(ability)?))?)"
+)
+"""Names of what is usually known after the class."""
+
+
+def _late(strengths: Mapping[str, Strength]) -> Iterator[Finding]:
+    """Find columns that predict the class and have names of what is known later."""
+    names = [name for name, s in strengths.items() if not s.lucky and _LATE.fullmatch(name)]
+    for name in names[:MOST_STANDING_OUT]:
+        if not strengths[name].nearly:
+            yield Finding(
+                name,
+                "known too late",
+                f"column {shown(name)} predicts the class and is named like something that is "
+                "known only after it; if so, the results are meaningless",
+                (Remedy("ignore", name), Remedy("keep", name, "if it is known before the class")),
+                stops=False,
+            )
 
 
 def missing_by_class(column: ColumnValues, labels: tuple[str, ...]) -> Iterator[Finding]:
@@ -901,7 +1069,7 @@ def ordinary_binary_columns(
     -------
     ndarray of shape (p,)
         True for those 0/1 columns among them that explain less than :data:`NEARLY` of the class's
-        entropy, but for the best of them.
+        entropy, but for the best two of them, and those that are 1 or 0 in one class only.
     """
     n, p = values.shape
     inside = np.full(p, np.inf)
@@ -909,12 +1077,22 @@ def ordinary_binary_columns(
     for start in range(0, p, width):
         block = slice(start, start + width)
         inside[block] = _entropy_within(values[:, block], y, n_classes)
+        if n_classes > 2:
+            inside[block][_are_labels(values[:, block], y, n_classes)] = np.inf
     counts = np.bincount(y, minlength=n_classes)
     of_class = xlogy(n, n) - xlogy(counts, counts).sum()
     weak: BoolArray = among & np.isfinite(inside) & (of_class - inside < NEARLY * of_class)
     if weak.any():
-        weak[np.argmin(np.where(weak, inside, np.inf))] = False
+        weak[np.argsort(np.where(weak, inside, np.inf))[:2]] = False
     return weak
+
+
+def _are_labels(values: AnyArray, y: IntArray, n_classes: int) -> BoolArray:
+    """Return which 0/1 columns have one value in all rows of one class, the other elsewhere."""
+    means = np.array([values[y == c].mean(axis=0, dtype=float) for c in range(n_classes)])
+    total = means.sum(axis=0)
+    pure = np.all((means == 0) | (means == 1), axis=0)
+    return np.asarray(pure & ((total == 1) | (total == n_classes - 1)))
 
 
 def _entropy_within(values: AnyArray, y: IntArray, n_classes: int) -> FloatArray:
@@ -1236,6 +1414,7 @@ def find_in_columns(
     in_order: list[ColumnValues] = []
     coded: list[tuple[str, int]] = []
     repeating: list[ColumnValues] = []
+    of_labels: dict[int, ColumnValues] = {}
     named = any(is_identifier_name(column.name) for column in wanted)
     weight = 1.0 if groups is None else np.unique(groups).size / y.size
     skip = set(ordinary[MOST_JOINED:] if named and groups is None else ordinary)
@@ -1243,6 +1422,9 @@ def find_in_columns(
         decimal = decimal_of(values_of.name)
         of_cells = [] if values_of.name in decided else list(_cells(values_of, decimal, locations))
         of_class = list(_classes(values_of, groups is not None, labels))
+        label = label_in(values_of)
+        if label is not None:
+            of_labels.setdefault(label, values_of)
         findings += of_cells + of_class
         if may_be_sorted(values_of):
             in_order.append(values_of)
@@ -1255,6 +1437,7 @@ def find_in_columns(
         if values_of.name not in decided and may_be_code(values_of):
             coded.append((values_of.name, values_of.n_values))
     findings += [*joint_groups(repeating), *sorted_identifiers(in_order)]
+    findings += label_columns(of_labels, labels)
     findings += [*standing_out(strengths), *codes_among(coded)]
     return tuple(sorted(findings, key=lambda f: 0 if f.stops else 1 + _ORDER.index(f.rule)))
 
@@ -1308,6 +1491,8 @@ def _cells(column: ColumnValues, decimal: str, locations: RowLocations) -> Itera
     yield from of_numbers or numbers_with_units(column, decimal, locations)
     if column.kind != "left out":
         yield from sentinels(column)
+        yield from spelled_categories(column)
+        yield from date_numbers(column)
 
 
 def _classes(column: ColumnValues, grouped: bool, labels: tuple[str, ...]) -> Iterator[Finding]:
@@ -1318,7 +1503,17 @@ def _classes(column: ColumnValues, grouped: bool, labels: tuple[str, ...]) -> It
         yield from missing_by_class(column, labels)
 
 
-_ORDER = (KEPT_COPY, "nearly a copy", "missing by class", "sentinels", "codes")
+_ORDER = (
+    KEPT_COPY,
+    "nearly a copy",
+    "one column alone",
+    "known too late",
+    "missing by class",
+    "sentinels",
+    "spellings of a category",
+    "dates as numbers",
+    "codes",
+)
 
 
 def gathered(findings: Sequence[Finding]) -> tuple[Finding, ...]:

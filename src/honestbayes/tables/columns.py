@@ -53,14 +53,17 @@ NUMBER_SHARE = 0.9
 
 _IDENTIFIER_NAME = re.compile(
     r"(?i:unnamed: ?\d+|__index_level_\d+__|level_\d+|(.*[\W_])?"
-    r"(ids?|identifier|index|rows?|rownames?|nr|no|num|number|uid|uuid))"
+    r"(ids?|identifier|index|rows?|rownames?|nr|no|num|number|uid|uuid|phone|telephone|mobile|fax))"
     r"|.*[a-z](ID|Id|Nr|No)"
 )
 """Names under which tables keep identifiers: id, patient_id, PatientID, row, nr, Unnamed: 0."""
 
+_MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})([T ].*)?"
-    r"|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
+    r"|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(\s?[ap]\.?m\.?)?"
+    rf"|\d{{1,2}}[-. ]+{_MONTH}[-., ]+\d{{2,4}}|{_MONTH}[. ]+\d{{1,2}},? +\d{{4}}",
+    re.IGNORECASE,
 )
 _WITH_UNIT = r"^[$€£]\s?[\d.,]*\d$|^[+-]?[\d.,]*\d\s?[%$€£]$"
 _BLOCK_CELLS = 1 << 24

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from honestbayes.tables.errors import InputError, RowLocations, shown
 from honestbayes.types import FloatArray, IntArray
 
-MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", ".")
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "?", ".", "\\N", "#N/A", "<NA>")
 """Cells that are missing, in text of every format, with or without blanks around them."""
 
 LARGEST = 1e100

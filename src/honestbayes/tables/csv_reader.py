@@ -142,7 +142,8 @@ class ByteStream:
         if b"\0" in data:
             msg = (
                 f"{self._name} is not a text table: it has NUL bytes in line "
-                f"{self._line(data, data.index(0)):,}; give CSV, TSV, Parquet or .npz."
+                f"{self._line(data, data.index(0)):,}; give CSV, TSV, Parquet or .npz, or "
+                "remove them if it is text."
             )
             raise InputError(msg)
         try:
@@ -311,6 +312,8 @@ class CsvHeader:
         Bytes up to the end of the header, after a byte-order mark.
     n_comments : int
         Comment lines above the header.
+    notes : tuple of str
+        Which names were given to columns without one.
     """
 
     names: tuple[str, ...]
@@ -319,6 +322,7 @@ class CsvHeader:
     size: int
     marks: Mapping[str, str] = field(default_factory=dict)
     n_comments: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def read_header(stream: ByteStream, name: str, form: TextForm = _PLAIN) -> CsvHeader:
@@ -338,7 +342,8 @@ def read_header(stream: ByteStream, name: str, form: TextForm = _PLAIN) -> CsvHe
         msg = f"{name} has fewer than {form.header_row:,} lines; give another --header-row."
         raise InputError(msg)
     skipped, text = text[:above], text[above:]
-    separator = delimiter or _find_delimiter(text, ended, name)
+    declared = _DECLARED.match(skipped)  # what spreadsheets write for each other
+    separator = delimiter or (declared and declared[1]) or _find_delimiter(text, ended, name)
     try:
         cells, size = _first_record(text, separator)
     except csv.Error:
@@ -350,17 +355,18 @@ def read_header(stream: ByteStream, name: str, form: TextForm = _PLAIN) -> CsvHe
     if not cells:
         msg = f"{name} is empty; give a table with a header and rows."
         raise InputError(msg)
-    names = _checked_names(cells, name)
+    records = _sample(text[size:], separator, ended, 1 + _SAMPLE_CELLS // len(cells))
+    names, notes = _named(cells, records, name)
     decimal = form.decimal or "."
     marks: dict[str, str] = {}
     if form.decimal is None:
-        count = 1 + _SAMPLE_CELLS // len(cells)
-        decimal, marks = _find_marks(
-            names, _sample(text[size:], separator, ended, count), separator
-        )
+        decimal, marks = _find_marks(names, records, separator)
     stream.push_back(text[size:].encode())
     end = len(skipped.encode()) + len(text[:size].encode())
-    return CsvHeader(names, separator, decimal, end, marks, n_comments)
+    return CsvHeader(names, separator, decimal, end, marks, n_comments, notes)
+
+
+_DECLARED = re.compile(r'"?sep=([^"\r\n])"?\r?\n', re.IGNORECASE)
 
 
 def _above_header(text: str, header_row: int | None) -> int:
@@ -374,7 +380,7 @@ def _above_header(text: str, header_row: int | None) -> int:
         return sum(map(len, lines[: header_row - 1]))
     above, last = 0, ""
     for line in io.StringIO(text, newline=""):
-        if line.startswith(("#", "!")):
+        if line.startswith(("#", "!")) or (above == 0 and _DECLARED.fullmatch(line)):
             above, last = above + len(line), line
             continue
         alike = any(line.count(mark) == last.count(mark) > 0 for mark in DELIMITERS)
@@ -515,12 +521,88 @@ def _mark_of(cells: list[str], semicolons: bool) -> tuple[str, bool]:
     return "," if commas else "", False
 
 
-def _checked_names(cells: list[str], file: str) -> tuple[str, ...]:
+def _named(
+    cells: list[str], records: list[list[str]], file: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of all columns, and notes on those that the header does not name.
+
+    R writes names of rows without a name for their column. Spreadsheets write empty cells at the
+    right of a table. pandas reads such columns as "Unnamed: 0".
+    """
     names = [cell.strip() for cell in cells]
+    notes = []
+    if _have_row_names(len(names), records):
+        names = ["Unnamed: 0", *names]
+        notes.append(
+            f"The header of {file} names one column less than there are: the first one, with the "
+            "names of the rows, is called 'Unnamed: 0'."
+        )
     if not names[0] and len(names) > 1:
-        # pandas and R write row names under an empty name; pandas reads them back as this.
         names[0] = "Unnamed: 0"
-    return checked_names(names, file)
+    end = len(names)
+    while end > 2 and not names[end - 1]:
+        end -= 1
+    if records and not any(cell.strip() for record in records for cell in record[end:]):
+        new = [f"Unnamed: {index}" for index in range(end, len(names))]
+        if new:
+            names[end:] = new
+            notes.append(
+                f"The last columns of {file} have no name and no cells in the first rows; they are "
+                f"called {listed(new)}."
+            )
+    return checked_names(names, file), tuple(notes)
+
+
+def _have_row_names(n_names: int, records: list[list[str]]) -> bool:
+    """Whether rows have one cell more than the header, which comes first and names the row.
+
+    The names are texts, all different, or count the rows; else a name is missing somewhere.
+    """
+    if not records or any(len(record) != n_names + 1 for record in records):
+        return False
+    rows = [record[0].strip() for record in records]
+    counted = rows == [str(number) for number in range(1, len(rows) + 1)]
+    are_texts = len(rows) > 1 and not any(re.match(r"[\d.,+-]*$", row) for row in rows)
+    return counted or (are_texts and len(set(rows)) == len(rows))
+
+
+def read_blank_separated(
+    path: Path, form: TextForm, limit: int | None
+) -> tuple[CsvHeader, list[list[str]]] | None:
+    """Return the header and rows of a text whose cells are separated by blanks.
+
+    R's ``write.table`` writes such tables, and so do programs that write columns of a fixed width.
+    None where the first rows do not have as many words as the header, or names of rows and these.
+    """
+    with ByteStream(path, limit, form.encoding) as stream:
+        text = "".join(stream.text_lines())
+    above = _above_header(text, form.header_row)
+    first = text.count("\n", 0, above) + 1
+    lines = [
+        (number, line.strip().replace("\t", " "))
+        for number, line in enumerate(text[above:].splitlines(), first)
+        if line.strip()
+    ]
+    try:
+        cells, *records = [
+            next(csv.reader([line], delimiter=" ", skipinitialspace=True)) for _, line in lines
+        ]
+    except (csv.Error, ValueError):
+        return None
+    width = len(cells) + _have_row_names(len(cells), records)
+    if len(cells) < 2 or not records or any(len(record) != width for record in records[:5]):
+        return None
+    for (number, _), record in zip(lines[1:], records, strict=True):
+        if len(record) != width:
+            msg = (
+                f"line {number:,} of {path.name} has {len(record):,} cells between blanks, but the "
+                f"first lines have {width:,}; write NA in empty cells, or save the table as CSV."
+            )
+            raise InputError(msg)
+    names, notes = _named(cells, records, path.name)
+    decimal, marks = (form.decimal, {}) if form.decimal else _find_marks(names, records, " ")
+    notes = (f"The cells of {path.name} were separated at blanks; --delimiter decides.", *notes)
+    return CsvHeader(names, " ", decimal, 0, marks, 0, notes), records
 
 
 def checked_names(names: list[str], file: str) -> tuple[str, ...]:
@@ -797,12 +879,16 @@ class CsvReader:
         hint = "add or remove cells so that every row has one cell per column"
         if row.actual_columns == row.expected_columns + 1 and row.number == 1:
             hint = "name the column of row names in the header, or leave them out"
+        elif row.actual_columns == 1:
+            hint = "delete the line if it is a footer or a title, or add the cells that are missing"
+        elif row.expected_columns <= 2 < row.actual_columns:
+            hint = "give the line of the header with --header-row if titles stand above it"
         line = None if row.number is None else self.line_of(row.number)
         where = "a row" if line is None else f"line {line:,}"
         cells = "cell" if row.actual_columns == 1 else "cells"
         return InputError(
             f"{where} of {self.path.name} has {row.actual_columns:,} {cells}, but the header "
-            f"names {row.expected_columns:,} columns; {hint}."
+            f"names {row.expected_columns:,} column{'s' * (row.expected_columns != 1)}; {hint}."
         )
 
     def _refused(self, text: str, rows: int) -> InputError:

@@ -178,7 +178,11 @@ def transposition_hint(file: TableFile, target: str) -> str:
         The class.
     """
     first = file.columns[0]
-    if SAMPLE in file.apart or len(file.columns) < 3:
+    if SAMPLE in file.apart:
+        near = "did you mean" in suggestion(target, file.columns)
+        hint = "Add the file that holds the classes with --phenotype, if they are not in this one."
+        return "" if near or len(file.apart) > 1 else hint
+    if len(file.columns) < 3:
         return ""
     names = to_text(file.read([first], text={first})[first], first).to_pylist()
     if target in names:
@@ -225,8 +229,9 @@ def joined(file: TableFile, phenotype: TableFile, sample_id: str | None = None) 
     known = to_text(facts[key], key).to_pylist()
     table = whole_table(file)
     ids = to_text(table[own], own).to_pylist()
+    spelled = _spelled_otherwise(ids, known)
     row_of = {name: row for row, name in enumerate(known) if name}
-    rows = [row_of.get(name, -1) for name in ids]
+    rows = [row_of.get(spelled.get(name, name) if name else name, -1) for name in ids]
     found = np.flatnonzero(np.array(rows) >= 0)
     if not found.size:
         raise _no_match(file, phenotype, own, key, ids, known)
@@ -247,7 +252,15 @@ def joined(file: TableFile, phenotype: TableFile, sample_id: str | None = None) 
     apart = [name for name in phenotype.columns if name not in columns]
     columns |= {name: facts[name].take(order) for name in apart}
     in_both = {ids[i] for i in found}
+    in_both |= {spelled[name] for name in in_both if name in spelled}
     notes = [_matched(file.name, phenotype.name, found.size, len(ids))]
+    if spelled:
+        own_name, other_name = next(iter(spelled.items()))
+        are = "1 sample was" if len(spelled) == 1 else f"{len(spelled):,} samples were"
+        notes.append(
+            f"{are} matched although the identifiers differ in case, in punctuation, or in the "
+            f"'X' that R writes before a number: {shown(own_name)} is {shown(other_name)}."
+        )
     for name, missing in (
         (file.name, [i for i in ids if i not in in_both]),
         (phenotype.name, [k for k in known if k and k not in in_both]),
@@ -263,6 +276,34 @@ def joined(file: TableFile, phenotype: TableFile, sample_id: str | None = None) 
         row_numbers=found + 1 if file.row_numbers is None else file.row_numbers[found],
         apart=file.apart | frozenset((own, *apart)),
     )
+
+
+def _spelled_otherwise(ids: Sequence[str | None], known: Sequence[str | None]) -> dict[str, str]:
+    """Return identifiers that only another program spells otherwise, and what each of them is.
+
+    R's make.names turns "1-a b" into "X1.a.b". Where two identifiers of a file would be one, none
+    of them is matched.
+
+    >>> _spelled_otherwise(["X12.a", "B", "c"], ["12-A", "B", "C", "c "])
+    {'X12.a': '12-A'}
+    """
+    own, others = {i for i in ids if i}, {k for k in known if k}
+    left = {_key(name): name for name in own - others}
+    right = {_key(name): name for name in others - own}
+    keys = Counter(map(_key, own)), Counter(map(_key, others))
+    return {
+        name: right[key]
+        for key, name in sorted(left.items())
+        if key and key in right and keys[0][key] == keys[1][key] == 1
+    }
+
+
+def _key(name: str) -> str:
+    """Return what R, and people, leave of an identifier.
+
+    Punctuation separates all the same: "1-11" and "11-1" are two samples.
+    """
+    return re.sub(r"[\W_]+", ".", re.sub(r"^[Xx](?=[\d.])", "", name)).casefold()
 
 
 def _matched(file: str, phenotype: str, found: int, total: int) -> str:
@@ -299,6 +340,21 @@ def _no_match(
         return InputError(
             f"column {shown(key)} of {phenotype.name} holds none of the samples of {file.name}, "
             f"but column {shown(other)} does; give --sample-id {other!r}."
+        )
+    start = next(
+        (
+            (longer, shorter)
+            for shorts, longs in ((known, ids), (ids, known))
+            for longer in longs[:100]
+            for shorter in shorts
+            if longer and shorter and len(shorter) > 2 and longer.startswith(shorter)
+        ),
+        None,
+    )
+    if start is not None:
+        return InputError(
+            f"no sample is in both files, but {shown(start[0])} begins with {shown(start[1])}: "
+            "write the identifiers in one way, and give each sample one row."
         )
     return InputError(
         f"no sample is in both files: column {shown(own)} of {file.name} holds "

@@ -282,6 +282,15 @@ class TableFile:
         for name in columns:
             if name not in known:
                 msg = f"{self.name} has no column {shown(name)}{suggestion(name, self.columns)}"
+                if len(known) == 1:
+                    fix = (
+                        "if titles stand above the header, give its line with --header-row, else "
+                        "name what separates the cells with --delimiter"
+                    )
+                    if any(mark in self.columns[0] for mark in ",;\t|"):
+                        fix = "remove the quotes around each line"
+                    one = shown(self.columns[0])
+                    msg = f"{self.name} was read as one column, {one}; {fix}."
                 raise InputError(msg)
 
 

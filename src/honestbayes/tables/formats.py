@@ -53,22 +53,41 @@ _LONGEST_JSON = 1 << 24
 
 _SUPPORTED = "give CSV, a spreadsheet, Parquet or .npz"
 _AS_TABLE = "write the table as Parquet or CSV"
+_SAVE_AGAIN = "open it in a spreadsheet program, and save it as .xlsx or CSV"
 _FOREIGN = (
     (b"\x93NUMPY", "a single NumPy array", "save X and y with numpy.savez"),
     (b"\x28\xb5\x2f\xfd", "packed with zstd", "unpack it, or pack it with gzip"),
     (b"\x6c\x1b\x01", "a PLINK file", "open it in Python with honestbayes.data.open_plink"),
     (b"%PDF", "a PDF document", _SUPPORTED),
+    (b"$FL2@(#)", "an SPSS file", _AS_TABLE),
+    (b"$FL3@(#)", "an SPSS file", _AS_TABLE),
+    (b"<stata_dta>", "a Stata file", _AS_TABLE),
+    (b"\x72\x02\x01\x00", "a Stata file", _AS_TABLE),
+    (b"X\n\0\0\0", "an R file", _AS_TABLE),
+    (b"RDX2\n", "an R file", _AS_TABLE),
+    (b"RDX3\n", "an R file", _AS_TABLE),
+    (b"SQLite format 3", "an SQLite database", _AS_TABLE),
+    (b"MATLAB 5.0 MAT", "a MATLAB file", _AS_TABLE),
     (b"\x80\x02", "a Python pickle", _AS_TABLE),
     (b"\x80\x03", "a Python pickle", _AS_TABLE),
     (b"\x80\x04\x95", "a Python pickle", _AS_TABLE),
     (b"\x80\x05\x95", "a Python pickle", _AS_TABLE),
 )
 _MARKUP = (
-    (re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[\[{"\]])'), "JSON"),
-    (re.compile(rb"(\xef\xbb\xbf)?\s*<(!doctype html|html)", re.IGNORECASE), "a web page"),
-    (re.compile(rb"(\xef\xbb\xbf)?\s*<\?xml", re.IGNORECASE), "XML"),
+    (
+        re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[\[{"\]])'),
+        "JSON",
+        "write one object on each line (JSON lines), or CSV",
+    ),
+    (
+        re.compile(rb"(\xef\xbb\xbf)?\s*<(!doctype html|html|head|body|table|meta)", re.IGNORECASE),
+        "a web page",
+        _SAVE_AGAIN,
+    ),
+    (re.compile(rb"(\xef\xbb\xbf)?\s*<\?xml", re.IGNORECASE), "XML", _SAVE_AGAIN),
 )
-"""How texts begin that are no tables of rows and columns."""
+"""How texts begin that are no tables of rows and columns, and what to do. Many programs write a web
+page, or XML, and call it .xls."""
 
 _JSON_LINE = re.compile(rb'(\xef\xbb\xbf)?\{\s*"')
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):/+", re.IGNORECASE)
@@ -222,9 +241,9 @@ def _refuse(
         if start.startswith(magic):
             msg = f"{name} is{when} {what}, which is not read; {fix}."
             raise InputError(msg)
-    for pattern, what in _MARKUP:
+    for pattern, what, fix in _MARKUP:
         if pattern.match(start):
-            msg = f"{name} is{when} {what}, which is not read; {_AS_TABLE}."
+            msg = f"{name} is{when} {what}, which is not read; {fix}."
             raise InputError(msg)
     index, magic = _TAR_MAGIC
     if start[index : index + len(magic)] == magic:

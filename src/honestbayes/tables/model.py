@@ -23,7 +23,7 @@ from honestbayes.tables.checks import row_digests
 from honestbayes.tables.conversion import without
 from honestbayes.tables.encoding import Encoding
 from honestbayes.tables.errors import InputError, RowLocations, listed, shown
-from honestbayes.tables.expression import transposition_hint
+from honestbayes.tables.expression import SAMPLE, transposition_hint
 from honestbayes.tables.files import TableFile
 from honestbayes.tables.training import TrainingTable
 from honestbayes.tables.units import CellForm, forms_from_plain, forms_to_plain, with_numbers
@@ -219,7 +219,7 @@ class TableModel:
         if missing:
             number = "a column" if len(missing) == 1 else f"{len(missing):,} columns"
             msg = f"{file.name} lacks {number} that the model needs: {listed(missing)}."
-            hint = transposition_hint(file, missing[0])
+            hint = "" if SAMPLE in file.apart else transposition_hint(file, missing[0])
             raise InputError(f"{msg} {hint}" if hint else msg)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from honestbayes.tables.anndata import open_h5ad
 from honestbayes.tables.csv_reader import (
     MAX_HEADER_ROW,
@@ -15,11 +17,13 @@ from honestbayes.tables.csv_reader import (
     TextForm,
     detect_encoding,
     open_csv,
+    read_blank_separated,
 )
 from honestbayes.tables.errors import InputError, listed
 from honestbayes.tables.expression import SAMPLE, joined, open_gct, open_series_matrix, transposed
 from honestbayes.tables.files import (
     DEFAULT_MAX_BYTES,
+    MemoryReader,
     TableFile,
     open_parquet,
     open_store_table,
@@ -146,10 +150,22 @@ def _opened(
             form = replace(form, encoding=encoding)
             notes = (f"{path.name} is not UTF-8; it was read as {encoding} (--encoding decides).",)
     csv = open_csv(path, form, max_bytes, kind == "packed csv")
+    if len(csv.columns) == 1 and form.delimiter is None:
+        found = read_blank_separated(path, form, max_bytes)
+        if found is not None:
+            header, rows = found
+            cells = {name: [row[j] for row in rows] for j, name in enumerate(header.names)}
+            reader = MemoryReader(pa.table(cells), header.decimal)
+            notes = (*notes, *header.notes)
+            marks = header.marks
+            return TableFile(
+                path.name, "csv", header.names, reader, marks=marks, notes=notes, **words
+            )
     n_comments = csv.header.n_comments
     if n_comments:
         lines = "1 comment line" if n_comments == 1 else f"{n_comments:,} comment lines"
         notes = (*notes, f"The header of {path.name} stands below {lines}.")
+    notes = (*notes, *csv.header.notes)
     return TableFile(
         path.name,
         "csv",

@@ -68,6 +68,13 @@ def open_spreadsheet(
         for j, title in enumerate(header)
         if _is_filled(title) or any(_is_filled(row[j]) for row in below)
     ]
+    gap = next((k for k in range(1, len(used)) if used[k] > used[k - 1] + 1), None)
+    if gap is not None:
+        right = listed([_text(header[j]) or "" for j in used[gap:]])
+        notes.append(
+            f"An empty column separates {right} from the columns to the left; if they are another "
+            "table, leave them out with --ignore."
+        )
     names = [_text(header[j]) or "" for j in used]
     if names and not names[0]:
         names[0] = "Unnamed: 0"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ from honestbayes.tables.conversion import (
     levels_and_codes,
     number_text,
 )
-from honestbayes.tables.errors import DoubtfulTable, InputError, listed, shown
+from honestbayes.tables.errors import DoubtfulTable, InputError, RowLocations, listed, shown
 from honestbayes.types import BoolArray, IntArray
 
 MIN_CASES = 2
@@ -43,6 +44,8 @@ _NEGATIVE = re.compile(
     r"living|surviv(ed|or)|censored|none|absent|nonevent|placebo|untreated|unexposed|nonresponder|"
     r"wildtype|wt|ham|ref(erence)?|background|baseline"
 )
+_YES = frozenset(("yes", "y", "true", "t", "1", "ja", "oui", "si", "sí", "positive", "pos", "+"))
+_NO = frozenset(("no", "n", "false", "f", "0", "nein", "non", "negative", "neg", "-"))
 _NOT = frozenset(("no", "non", "not", "without", "free"))
 """Words of labels that name the class of interest, or the other one; and that turn one around."""
 
@@ -83,6 +86,7 @@ def read_target(
     missing: Collection[str] = (),
     keep: bool = False,
     table: str = "the table",
+    locations: RowLocations = RowLocations(),  # noqa: B008  # frozen
 ) -> Target:
     """Find the classes of a column.
 
@@ -105,6 +109,8 @@ def read_target(
         Whether all labels are classes as they are, so that none is doubtful.
     table : str
         Name of the table, for messages.
+    locations : RowLocations
+        Where the rows stand.
 
     Raises
     ------
@@ -141,9 +147,11 @@ def read_target(
         if cases < MIN_CASES and findings:
             raise DoubtfulTable(table, [finding.in_command() for finding in findings])
         if cases < MIN_CASES:
+            where = locations.describe(*np.flatnonzero(codes == code)[:1].tolist())
             msg = (
                 f"class {shown(label)} of column {shown(name)} has {cases} case; at least "
-                f"{MIN_CASES} cases of each class are needed."
+                f"{MIN_CASES} cases of each class are needed: correct the cell in {where}, or use "
+                f"--missing-label {shlex.quote(label)} if it is no class."
             )
             raise InputError(msg)
     return Target(tuple(labels), has_class, known, findings, tuple(notes))
@@ -194,6 +202,18 @@ def _doubts(labels: list[str], codes: IntArray, name: str) -> Iterator[Finding]:
             f"the target column {shown(name)} spells one class in several ways "
             f"({'; '.join(listed(same) for same in several[:MOST_SHOWN])})",
             (Remedy("merge_labels", "", "to merge them"), keep),
+            stops=True,
+        )
+    senses = {label_key(label) for label in labels}
+    if len(senses) > 2 and senses <= _YES | _NO:
+        yes = listed(label for label in labels if label_key(label) in _YES)
+        no = listed(label for label in labels if label_key(label) in _NO)
+        yield Finding(
+            name,
+            "spellings of a class",
+            f"the target column {shown(name)} means yes by {yes} and no by {no}; write each class "
+            "in one way, or use",
+            (keep,),
             stops=True,
         )
     counts = np.bincount(codes[codes >= 0], minlength=len(labels)).tolist()
@@ -427,7 +447,8 @@ def _check_number(labels: list[str], name: str, column: pa.ChunkedArray) -> None
     if is_number(column.type):
         msg = (
             f"{target} has {len(labels):,} different numbers; give a column of classes, such "
-            "as whether the number is above a threshold."
+            "as whether the number is above a threshold, or write names of classes as texts "
+            "('type 1')."
         )
         raise InputError(msg)
     msg = (

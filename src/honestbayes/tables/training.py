@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from honestbayes.data.kinds import Kind
 from honestbayes.tables.checks import (
@@ -19,6 +20,7 @@ from honestbayes.tables.checks import (
     gathered,
     kept_copies,
     ordinary_binary_columns,
+    summary_row,
 )
 from honestbayes.tables.columns import (
     DATE,
@@ -28,6 +30,7 @@ from honestbayes.tables.columns import (
     decided_column,
     decided_table,
 )
+from honestbayes.tables.conversion import infer, is_number, is_text, without
 from honestbayes.tables.encoding import Encoding, encoding_of
 from honestbayes.tables.errors import DoubtfulTable, InputError, RowLocations, listed, shown
 from honestbayes.tables.expression import SAMPLE, transposition_hint
@@ -202,6 +205,7 @@ def read_training(
     wanted = [name for name in file.columns if name not in roles and name not in unused]
     read = [name for name in (target, groups, ids) if name is not None]
     table = file.read([*read, *wanted], text={name for name in (groups, ids) if name})
+    _refuse_repeated_header(file, table, target)
     classes = read_target(
         table[target],
         target,
@@ -210,12 +214,14 @@ def read_training(
         missing=missing_labels,
         keep=keep_labels,
         table=file.name,
+        locations=file.locations(file.row_numbers),
     )
     used = np.flatnonzero(classes.has_class)
     row_numbers = used + 1 if file.row_numbers is None else file.row_numbers[used]
     locations = file.locations(row_numbers)
+    cleared: list[str] = []
     if used.size < table.num_rows:
-        table = table.take(pa.array(used))
+        table, cleared = _without_rows(file, table, used, wanted)
     raw = table.select(wanted)
     commas = file.decimal == "," or "," in file.marks.values()
     forms = find_forms(raw, without=given, commas=commas) if units else ()
@@ -261,7 +267,7 @@ def read_training(
             locations=locations,
         )
     copies = kept_copies(candidates, columns, classes.codes, len(classes.labels), keep)
-    doubts = gathered((*classes.findings, *doubts, *copies))
+    doubts = gathered((*classes.findings, *summary_row(raw, locations), *doubts, *copies))
     return TrainingTable(
         X=pd.DataFrame(values, columns=pd.Index(encoding.names, dtype=object), copy=False),
         kinds=_kinds(encoding, columns, values),
@@ -280,7 +286,7 @@ def read_training(
             *file.notes,
             *_apart_notes(unused),
             *classes.notes,
-            *_row_notes(lost, target),
+            *_row_notes(lost, target, cleared),
             *_mark_notes(file, columns),
             *(form.describe() for form in forms),
             *_column_notes(columns),
@@ -431,12 +437,50 @@ def _group_names(table: pa.Table, groups: str | None, locations: RowLocations) -
     return names
 
 
-def _row_notes(lost: int, target: str) -> list[str]:
+def _refuse_repeated_header(file: TableFile, table: pa.Table, target: str) -> None:
+    """Refuse a table in which the header stands again among the rows, as in pasted exports."""
+    if not is_text(table[target].type):
+        return
+    rows = np.flatnonzero(np.asarray(pc.equal(table[target], target).fill_null(False)))
+    others = [name for name in table.column_names if name != target]
+    rows = rows[[any(table[name][row].as_py() == name for name in others) for row in rows.tolist()]]
+    if rows.size:
+        where = file.locations(file.row_numbers).describe(*rows[:5].tolist())
+        more = f" and {rows.size - 5:,} more" if rows.size > 5 else ""
+        msg = f"the header of {file.name} stands again in {where}{more}; delete it there."
+        raise InputError(msg)
+
+
+def _without_rows(
+    file: TableFile, table: pa.Table, used: IntArray, columns: Sequence[str]
+) -> tuple[pa.Table, list[str]]:
+    """Return some rows of a table, and the columns that are numbers there and were text before.
+
+    A row of units or of totals, or a remark below the table, has no class, and makes text of
+    every column that it touches.
+    """
+    table = table.take(pa.array(used))
+    cleared = []
+    for name in columns:
+        if file.format == "csv" and is_text(table[name].type):
+            column = infer(table[name], file.decimal_of(name))
+            if is_number(column.type) and column.null_count < len(column):
+                index = table.column_names.index(name)
+                table = table.set_column(index, name, without(column, file.missing))
+                cleared.append(name)
+    return table, cleared
+
+
+def _row_notes(lost: int, target: str, cleared: Sequence[str]) -> list[str]:
     if lost == 0:
         return []
     rows = "1 row has" if lost == 1 else f"{lost:,} rows have"
     were = "was" if lost == 1 else "were"
-    return [f"{rows} no class in column {shown(target)} and {were} left out."]
+    text = f"{rows} no class in column {shown(target)} and {were} left out"
+    if cleared:
+        text += f"; without their texts, {listed(cleared)} "
+        text += "holds numbers" if len(cleared) == 1 else "hold numbers"
+    return [f"{text}."]
 
 
 def _mark_notes(file: TableFile, columns: tuple[Column, ...]) -> list[str]:
