@@ -107,7 +107,7 @@ def test_the_last_sentence_names_what_the_advice_names(analysis, value, interval
 def test_a_kept_copy_of_the_class_comes_first_and_asks_for_care(analysis):
     condition = "'code' determines the class and is kept on request"
     verdict = decide(analysis.report, WORSE, calibration="calibrated", conditions=(condition,))
-    assert (verdict.status, verdict.reason) == ("with care", "depends on a kept column")
+    assert (verdict.status, verdict.reason) == ("with care", "holds under a condition")
     assert verdict.in_short[0] == f"{condition}."
     assert decide(analysis.report, WORSE, calibration="no signal").status == "not usable"
 

@@ -35,7 +35,7 @@ Status = Literal["usable", "with care", "not usable", "cannot tell"]
 Reason = Literal[
     "",
     "doubtful table",
-    "depends on a kept column",
+    "holds under a condition",
     "no signal",
     "too few cases for a signal",
     "class frequencies are better",
@@ -670,7 +670,7 @@ def _status(
     if better is not None and better.method.name == FREQUENCIES:
         return "not usable", "class frequencies are better"
     if conditional:
-        return "with care", "depends on a kept column"
+        return "with care", "holds under a condition"
     if better is not None:
         # The model still predicts: the advice names the method to prefer.
         clear = better.is_clear
@@ -809,6 +809,8 @@ def _short_advice(verdict: Verdict) -> str:
             f"On the same cases {better.method.title} did better, but that may be chance: {what}."
         )
     match verdict.reason:
+        case "holds under a condition":
+            text = "If that holds, it can be used for new cases from the same population"
         case "may be no better than guessing":
             text = "Use it with care: it is not certain that it does better than guessing"
         case "single probabilities are off":
