@@ -253,7 +253,7 @@ def complete(
         found["seconds"] = time.process_time() - began
         return {"fits": [found | _scores(data.y_test, model.predict_proba(data.X_test)[:, 1])]}
     is_1 = data.y_train == 1
-    rows = TrainingRows.screened(as_source(data.X_train), ([0, 1], is_1), "auto", None)
+    rows = TrainingRows.screened(as_source(data.X_train), (np.array([0, 1]), is_1), "auto", None)
     nowhere = np.zeros(n_features, dtype=bool)
     selection = select(rows.whole, n_features=n_features, threshold=None, always_keep=nowhere)
     columns = list(selection.columns)
