@@ -794,4 +794,5 @@ EXPERIMENT = Experiment(
     runs=runs,
     run=run,
     summarize=summarize,
+    version=2,
 )

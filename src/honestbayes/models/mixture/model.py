@@ -312,7 +312,8 @@ def starting_states(
     leave it while alpha is much smaller than the number of columns, for each column of an empty
     component costs a case about 1 / (2 alpha) nats, and alpha itself moves slowly, as all thetas
     are tied to it. Labels other than the classes therefore start with an alpha that is no smaller
-    than the number of columns. Starts do not change what chains converge to.
+    than the number of columns, unless it is restricted to a few values. The kernels that follow
+    leave the posterior invariant from any start, so starts do not change what chains converge to.
     """
     n, width = problem.cells.shape
     n_blocks = problem.priors.shape[0]
