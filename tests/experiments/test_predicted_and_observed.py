@@ -8,7 +8,7 @@ from scipy.stats import invgamma
 
 from honestbayes.datasets import simulate_naive_bayes
 from honestbayes.experiments import colon, mixture, naive_bayes, slides, slides_colon
-from honestbayes.experiments.experiment import decimal_rows, errors_of, judged, of
+from honestbayes.experiments.experiment import ExperimentRun, decimal_rows, errors_of, judged, of
 
 
 def test_errors_of_a_table_are_those_of_its_cases() -> None:
@@ -101,3 +101,38 @@ def test_the_dots_of_figure_6_are_what_its_caption_says() -> None:
     )
     dots = [line for line in figure.axes[0].lines if line.get_marker() == "."]
     assert [line.get_xdata().size for line in dots] == [30, 30, 30]
+
+
+def test_chains_on_complete_data_are_summarized_by_starts_and_length() -> None:
+    sizes = {"n_train": 20, "n_test": 50, "n_features": 100, "alpha": 3.0}
+    runs = []
+    for starts in (mixture.EARLIER, mixture.NEAR_DATA, mixture.DEFAULT):
+        for seed, share in ((0, 0.0), (1, 1.0)):
+            one = {"sweeps": 30, "in_one_component": share, "seconds": 1.0, "alpha": 3.0}
+            one |= {"rhat_alpha": 1.0 + share, "rhat_posterior": 1.0}
+            one |= {"expected_error": 0.4 + 0.1 * share, "actual_error": 0.3, "log_score": 0.5}
+            fits = [one, one | {"sweeps": 60}] if starts != mixture.DEFAULT else [one]
+            settings = {"seed": seed, **sizes, "starts": starts, "lengths": [30, 60]}
+            runs.append(ExperimentRun(settings, {"fits": fits}, 1.0))
+    rows = mixture._complete(runs).rows
+    assert [row["starts"] for row in rows] == [mixture.EARLIER] * 2 + [mixture.NEAR_DATA] * 2 + [
+        mixture.DEFAULT
+    ]
+    for row in rows:
+        assert row["data sets"] == 2
+        assert row["of these, R-hat above 1.05"] == 1
+        assert row["expected error"] == pytest.approx(0.45)
+        assert row["± expected error"] == pytest.approx(0.05)
+    assert "50% of the chains in one component" in mixture.conclusion_on_complete(runs)
+
+
+@pytest.mark.parametrize("starts", [mixture.EARLIER, mixture.NEAR_DATA])
+def test_a_longer_chain_on_complete_data_continues_a_shorter_one(starts: str) -> None:
+    one = {"n_train": 20, "n_test": 50, "n_features": 60, "alpha": 3.0, "starts": starts}
+    short = mixture.run(seed=0, lengths=[30], **one)["fits"]
+    both = mixture.run(seed=0, lengths=[30, 60], **one)["fits"]
+    for fit in (*short, *both):
+        del fit["seconds"]
+    assert both[0] == short[0]
+    assert both[1] != both[0]
+    assert 0 <= both[1]["in_one_component"] <= 1

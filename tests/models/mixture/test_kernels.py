@@ -18,15 +18,22 @@ from mixture_problem import (
 from oracles_mixture_posterior import predictive
 from scipy import stats
 
+from honestbayes import SelectiveMixture
+from honestbayes.data import as_source
+from honestbayes.datasets import simulate_mixture
+from honestbayes.models.binary.model import TrainingRows
 from honestbayes.models.mixture import kernels
 from honestbayes.models.mixture.model import (
     MixtureKernel,
+    MixtureTraining,
     log_class_prior,
     log_joint,
     make_problem,
+    mixture_settings,
     starting_states,
 )
 from honestbayes.sampling.chains import Schedule, advance, start
+from honestbayes.sampling.runs import Sampling
 from honestbayes.selection import select
 from honestbayes.selection.counts import screen
 
@@ -100,6 +107,36 @@ def test_long_chains_predict_as_enumeration_does(correct, pseudocounts):
     np.testing.assert_allclose(joint[0], both, rtol=1e-10)
     nothing = np.exp(log_joint(draws, new[:1], np.array([[True, True]])))[0]
     np.testing.assert_allclose(np.log(nothing), log_class_prior(draws), atol=1e-10)
+
+
+def test_chains_on_many_columns_leave_their_starts_within_sixty_sweeps():
+    """From thetas anywhere, cases gather in one component and stay there for longer."""
+    data = simulate_mixture(100, 0, 1000, alpha=30, random_state=0)
+    params = SelectiveMixture(n_features_to_select="all", thin=1).get_params()
+    part = MixtureTraining(
+        mixture_settings(params, np.zeros(1000, dtype=bool)),
+        TrainingRows.screened(as_source(data.X_train), ([0, 1], data.y_train == 1), "auto", 0),
+        sampling=Sampling(Schedule(60, 20), 6, np.random.SeedSequence(0)),
+    ).fit()
+    same = np.mean(part.draws["z"] == data.z_train, axis=2)
+    assert np.all(np.maximum(same, 1 - same) > 0.9)
+    assert part.draws["log_alpha"].mean() == pytest.approx(np.log(30), abs=0.2)
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (0.3, 0.6)])
+def test_starts_are_possible_states_that_differ(bounds):
+    cells = np.array([[0, 1, 0, 2], [1, 1, 0, 2], [1, 1, 0, 2]], dtype=np.int8)
+    problem = small_problem(False, cells=cells[:, :3])._replace(
+        cells=cells, blocks=np.array([0, 1, 1, 1]), theta_range=np.array(bounds)
+    )
+    states = starting_states(problem, 6, np.random.default_rng(0))
+    for c, state in enumerate(states):
+        assert np.all((bounds[0] <= state["theta"]) & (state["theta"] <= bounds[1]))
+        assert np.all((state["log_alpha"] >= 1) & (state["log_alpha"] <= 6))
+        assert c % 3 == 0 or state["log_alpha"][1] >= np.log(4)
+    assert states[0]["z"].tolist() == [0, 1, 1]
+    assert states[2]["z"].tolist() == [0, 0, 0]
+    assert np.unique([state["theta"][0] for state in states]).size > 1
 
 
 def test_missing_training_cells_are_as_if_they_were_not_there():

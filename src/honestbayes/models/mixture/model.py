@@ -304,23 +304,37 @@ def check_draws(drawn: Mapping[str, AnyArray], check: Check) -> None:
 def starting_states(
     problem: MixtureProblem, n_chains: int, rng: np.random.Generator
 ) -> list[dict[str, AnyArray]]:
-    """Return states far from each other: labels that are the classes, random, or all the same."""
+    """Return states far from each other: labels that are the classes, random, or all the same.
+
+    Thetas start near the frequencies of ones in their columns. Where they are far from these, and
+    alpha is not small, a case fits best into the component that holds most cases: with thousands of
+    columns the first sweep then moves all cases into one component, from any labels. Nor can cases
+    leave it while alpha is much smaller than the number of columns, for each column of an empty
+    component costs a case about 1 / (2 alpha) nats, and alpha itself moves slowly, as all thetas
+    are tied to it. Labels other than the classes therefore start with an alpha that is no smaller
+    than the number of columns, unless it is restricted to a few values. The kernels that follow
+    leave the posterior invariant from any start, so starts do not change what chains converge to.
+    """
     n, width = problem.cells.shape
+    n_blocks = problem.priors.shape[0]
+    low, high = problem.theta_range.tolist()
+    ones, zeros = ((problem.cells == x).sum(axis=0) for x in (1, 0))
     states = []
     for c in range(n_chains):
+        kind = 0 if problem.labels_are_fixed else c % 3
         labels = (
             problem.cells[:, 0].astype(np.int64),
             rng.integers(0, 2, n),
             np.zeros(n, dtype=np.int64),
-        )[0 if problem.labels_are_fixed else c % 3]
-        n_blocks = problem.priors.shape[0]
+        )[kind]
         log_alpha = np.asarray(rng.uniform(1.0, 6.0, n_blocks))
+        if kind > 0:
+            log_alpha[1:] = np.maximum(log_alpha[1:], np.log(width))  # not that of the class
         if problem.grid.size:
             log_alpha = problem.grid[
                 np.arange(n_blocks), rng.integers(0, problem.grid.shape[1], n_blocks)
             ]
-        low, high = problem.theta_range.tolist()
-        theta = rng.uniform(low, high, width)
+        theta = np.clip(rng.beta(ones + 1.0, zeros + 1.0), low, high)
         states.append({"z": labels, "log_alpha": log_alpha, "theta": theta})
     return states
 
