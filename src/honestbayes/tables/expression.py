@@ -284,7 +284,7 @@ def _spelled_otherwise(ids: Sequence[str | None], known: Sequence[str | None]) -
     R's make.names turns "1-a b" into "X1.a.b". Where two identifiers of a file would be one, none
     of them is matched.
 
-    >>> _spelled_otherwise(["X12.a", "B", "c"], ["12-A", "B", "C", "c "])
+    >>> _spelled_otherwise(["X12.a", "B", "c_1"], ["12-A", "B", "C-1", "c 1"])
     {'X12.a': '12-A'}
     """
     own, others = {i for i in ids if i}, {k for k in known if k}
