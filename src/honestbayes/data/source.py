@@ -172,6 +172,10 @@ _PAIRS = A1_COUNTS[(np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3]
 BLOCK_CELLS = 1 << 23
 """Cells in one dense block: large enough for speed, small enough not to be noticed in memory."""
 
+SLICE_CELLS = 1 << 19
+"""Cells in a slice of the columns of a table in memory: copies of it stay in the processor's cache,
+and their memory is used again instead of being asked for anew."""
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -452,8 +456,8 @@ def is_lazy(X: Any) -> bool:
 
 
 def column_slices(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Cut the columns of a table into slices of about ``BLOCK_CELLS`` cells."""
-    width = max(1, BLOCK_CELLS // max(n_rows, 1))
+    """Cut the columns of a table into slices of about ``SLICE_CELLS`` cells."""
+    width = max(1, SLICE_CELLS // max(n_rows, 1))
     for start in range(0, n_columns, width):
         yield slice(start, min(start + width, n_columns))
 
