@@ -85,3 +85,19 @@ def test_the_gaussian_model_on_scores_ignores_what_keeps_the_order(tmp_path):
     np.testing.assert_array_equal(
         loaded.predict_proba(np.exp(2 * X)), other.predict_proba(np.exp(2 * X))
     )
+
+
+def test_columns_of_counts_are_ranked_as_by_sorting():
+    """Counts in large tables, and whole numbers of any table, are not sorted."""
+    generator = np.random.default_rng(0)
+    tables = [
+        generator.poisson(0.3, (700, 110)).astype(float),
+        generator.poisson(2.0, (700, 110)).astype(np.float32),
+        generator.integers(0, 300, (60, 20)),  # some columns are too large to be counted
+        generator.integers(0, 2, (50, 9)).astype(np.int8),
+    ]
+    tables[0][3, 5], tables[0][4, 9], tables[0][:, 7] = np.nan, -1.0, 2.0
+    tables[0][:, 8] += 0.5
+    for values in tables:
+        expected = np.stack([slow_scores(column) for column in values.T.astype(float)], axis=1)
+        np.testing.assert_allclose(scores_of(values), expected, atol=1e-12)

@@ -292,3 +292,24 @@ def test_a_table_of_samples_without_its_class_is_asked_for_a_phenotype_file(trut
     frame.T.rename_axis("symbol").to_csv(tmp_path / "x.csv")
     with pytest.raises(InputError, match=r"no column 'disease'. Add the file .* --phenotype"):
         read_training(open_table(tmp_path / "x.csv", transpose=True), target="disease")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("#1.3\n2\t2\nid\td\ts1\ts2\ng\tx\t1\t2\n", "second line does not hold its sizes"),
+        ("#1.2\n1\t2\nid\td\ts1\ts2\ng\tx\t1\n", "the row 'g' of x has 1 cells for 2 samples"),
+        (
+            (
+                '!Sample_characteristics_ch1\t"a: 1"\n!Sample_characteristics_ch1\t"b: 1"\t"a: 2"\n'
+                "!series_matrix_table_begin\nID_REF\ts1\ts2\ng1\t1\n!series_matrix_table_end\n"
+            ),
+            "the row 'g1' of x has 1 cells for 2 samples",
+        ),
+        ('!Series_title\t"A study"\n', "holds no table of values"),
+    ],
+)
+def test_expression_files_that_are_cut_are_refused_in_one_sentence(tmp_path, text, message):
+    (tmp_path / "x").write_text(text)
+    with pytest.raises(InputError, match=message):
+        open_table(tmp_path / "x")

@@ -415,7 +415,9 @@ def _add_facts(facts: dict[str, list[str]], name: str, values: list[str]) -> Non
         match = _KEY_AND_VALUE.fullmatch(value)
         key, cell = (match[1].strip(), match[2].strip()) if match else (name, value)
         if cell:
-            facts.setdefault(key, [""] * n)[i] = cell
+            cells = facts.setdefault(key, [])
+            cells += [""] * (n - len(cells))  # lines may differ in length where a file is cut
+            cells[i] = cell
 
 
 def open_gct(name: str, lines: Iterable[str], words: dict[str, Any]) -> TableFile:
@@ -425,10 +427,10 @@ def open_gct(name: str, lines: Iterable[str], words: dict[str, Any]) -> TableFil
     try:
         sizes = [int(cell) for cell in next(records) if cell.strip()]
         header = next(records)
-    except (ValueError, StopIteration):
+        n_about, n_facts = (1, 0) if version == "#1.2" else (sizes[2], sizes[3])
+    except (ValueError, IndexError, StopIteration):
         msg = f"{name} is a GCT file whose second line does not hold its sizes; write it again."
         raise InputError(msg) from None
-    n_about, n_facts = (1, 0) if version == "#1.2" else (sizes[2], sizes[3])
     rows = [record for record in records if record]
     facts = {record[0]: record[1 + n_about :] for record in rows[:n_facts]}
     matrix = [[record[0], *record[1 + n_about :]] for record in rows[n_facts:]]
