@@ -16,6 +16,15 @@ import honestbayes
 N = 12
 Y = np.arange(N) % 2
 RNG = np.random.default_rng(0)
+
+
+def _as_matrix(values):
+    """A NumPy matrix, which warns of itself unless something else has been imported before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        return np.asmatrix(values)
+
+
 GOOD = (RNG.random((N, 5)) < 0.5).astype(float)
 
 
@@ -73,7 +82,7 @@ TABLES = {
     "broadcast": np.broadcast_to(GOOD[:, :1], (N, 5)),
     "read-only": np.frombuffer(GOOD.tobytes()).reshape(N, 5),
     "masked": np.ma.masked_array(GOOD, GOOD > 0),
-    "matrix": np.asmatrix(GOOD),
+    "matrix": _as_matrix(GOOD),
     "three axes": GOOD[:, :, None],
     "one axis": GOOD[:, 0],
     "no axis": np.array(1.0),
