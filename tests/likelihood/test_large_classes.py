@@ -115,8 +115,9 @@ def too_few_nodes(patch):
 def stops_too_early(patch):
     right = beta_binomial.log_pair_integrals_near_modes
 
-    def wrong(alpha, theta, weight, n0, n1, i0, i1, _share, *out):
-        return right(alpha, theta, weight, n0, n1, i0, i1, 1e-3, *out)
+    def wrong(*given):
+        *counts_and_rule, _share, log_likelihood, mean_theta = given
+        return right(*counts_and_rule, 1e-3, log_likelihood, mean_theta)
 
     patch.setattr(beta_binomial, "log_pair_integrals_near_modes", wrong)
 
@@ -131,6 +132,18 @@ def test_a_mistake_would_be_noticed(monkeypatch, mistake):
             fast, exact = fast_and_exact(monkeypatch, found, density, alpha)
             worst = max(worst, np.abs(fast - exact).max())
     assert worst > 10 * BOUND
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("sizes", [(2100, 1900), (1000, 1000), (520, 3000)])
+def test_many_pairs_go_by_tables_within_the_bound(monkeypatch, sizes, alpha):
+    found, density = pairs(sizes, n_random=3000), density_on_cells("uneven", sum(sizes))
+    fast, exact = fast_and_exact(monkeypatch, found, density, alpha)
+    assert np.abs(fast - exact).max() < 2 * BOUND
+    few = found.only(np.arange(20), np.arange(20))
+    by_logarithms = np.array(learned_prior.feature_likelihood(few, density)(alpha))
+    assert np.abs(fast[:, :20] - by_logarithms).max() < 2 * BOUND
+    assert np.any(fast[:, :20] != by_logarithms)  # few pairs have no tables
 
 
 @pytest.mark.parametrize("error", [1e-2, 1e-5, 1e-8])

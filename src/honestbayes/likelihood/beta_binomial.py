@@ -497,24 +497,145 @@ def _near_mode(nodes_one, nodes_zero, start, weight, n0, n1, i0, i1, share, buff
     return lo, hi, top
 
 
+_REACH = 1.07
+"""Standard deviations of theta given a column that tables cover on both sides of a block, relative
+to those beyond which a normal density is less than the share of it that may be left out. For a
+small alpha, where theta is far from normal, the standard deviation is taken 2.4 times too large."""
+
+_APART = 3.0
+"""Standard deviations of a class's frequency that they cover beyond that."""
+
+_ROWS_PER_PAIR = 60
+"""Tables are made where they have at most so many rows for each pair of counts."""
+
+_TOO_SMALL = 1e-200
+"""Sums of products from tables may have lost digits below this; such pairs go by logarithms."""
+
+
+@kernel(error_model="numpy", fastmath={"contract"})
+def _class_table(alpha, blocks, nodes_one, nodes_zero, n, n_all, n_pairs, share, buffers):
+    """Tabulate P(i ones among n | theta) of one class, for i near the frequency of each block.
+
+    With many pairs the same numbers of ones recur, and from one number to the next the probability
+    changes by a rational factor, so that only the first one of a block takes logarithms.
+
+    Returns the first number of ones of each block, its first row, shape (blocks + 1,), and the
+    rows, shape (R, _BLOCK). There are no rows where the pairs are too few.
+    """
+    reach = _REACH * math.sqrt(-2.0 * math.log(share))
+    n_blocks = blocks.shape[0]
+    low, offset = np.zeros(n_blocks, np.int64), np.zeros(n_blocks + 1, np.int64)
+    for block in range(n_blocks):
+        first, last = blocks[block, 0], blocks[block, _BLOCK - 1]
+        steepest = min(max(first, 0.5), last)  # where the variance is largest
+        spread = math.sqrt(steepest * (1.0 - steepest))
+        width = spread * (reach * math.sqrt(1.0 / n_all + 3.0 / alpha) + _APART / math.sqrt(n))
+        low[block] = max(0, int(n * (first - width)) - 1)
+        high = min(n, int(n * (last + width)) + 1)
+        offset[block + 1] = offset[block] + high - low[block] + 1
+    if offset[n_blocks] > _ROWS_PER_PAIR * n_pairs:
+        offset[:] = 0
+    table = np.empty((offset[n_blocks], _BLOCK))
+    for block in range(n_blocks):
+        row, i = offset[block], low[block]
+        if row == offset[block + 1]:
+            continue
+        one, zero = nodes_one[block, 0], nodes_zero[block, 0]
+        _log_terms(nodes_one[block], nodes_zero[block], n, 0, i, 0, buffers, table[row])
+        constant = math.lgamma(n + 1.0) - math.lgamma(i + 1.0) - math.lgamma(n - i + 1.0)
+        constant -= log_rising(alpha, n)
+        for m in range(_BLOCK):
+            table[row, m] = math.exp(table[row, m] + constant)
+        while row + 1 < offset[block + 1]:
+            ways = (n - i) / (i + 1.0)
+            rest = n - i - 1.0
+            for m in range(_BLOCK):
+                table[row + 1, m] = table[row, m] * ways * (one[m] + i) / (zero[m] + rest)
+            row += 1
+            i += 1
+    return low, offset, table
+
+
+@kernel()
+def _class_tables(alpha, blocks, nodes_one, nodes_zero, n0, n1, share, buffers):
+    """Return :func:`_class_table` of both classes; without rows where cells are missing."""
+    n_pairs = n0.size
+    for d in range(n0.size):
+        if n0[d] != n0[0] or n1[d] != n1[0]:
+            n_pairs = 0
+            break
+    size0, size1 = (n0[0], n1[0]) if n_pairs > 0 else (1, 1)
+    both = size0 + size1
+    of_class_0 = _class_table(
+        alpha, blocks, nodes_one, nodes_zero, size0, both, n_pairs, share, buffers
+    )
+    if size0 == size1:
+        return of_class_0, of_class_0
+    of_class_1 = _class_table(
+        alpha, blocks, nodes_one, nodes_zero, size1, both, n_pairs, share, buffers
+    )
+    return of_class_0, of_class_1
+
+
+@kernel(error_model="numpy", fastmath={"contract"})
+def _near_mode_by_tables(tables, start, weight, i0, i1, share, terms):
+    """Fill blocks ``terms[lo:hi]`` with P(i0, i1 | theta) from tables, and return lo and hi.
+
+    They end as in :func:`_near_mode`. Where a row is not in the tables, or all is too small, hi is
+    0.
+    """
+    (low0, offset0, table0), (low1, offset1, table1) = tables
+    lo, hi = start, start
+    total, largest = 0.0, 0.0
+    lower_done, upper_done = False, False
+    while not (lower_done and upper_done):
+        if upper_done:
+            lo -= 1
+            block = lo
+        else:
+            block = hi
+            hi += 1
+        row0 = offset0[block] + i0 - low0[block]
+        row1 = offset1[block] + i1 - low1[block]
+        if not (offset0[block] <= row0 < offset0[block + 1]):
+            return 0, 0
+        if not (offset1[block] <= row1 < offset1[block + 1]):
+            return 0, 0
+        for m in range(_BLOCK):
+            terms[block, m] = table0[row0, m] * table1[row1, m]
+        for m in range(_BLOCK):
+            total += weight[block, m] * terms[block, m]
+            largest = max(largest, terms[block, m])
+        last, first = terms[hi - 1, _BLOCK - 1], terms[lo, 0]
+        upper_done = hi == len(terms) or (last < largest and last <= share * total)
+        lower_done = lo == 0 or (first < largest and first <= share * total)
+    return (lo, hi) if total > _TOO_SMALL else (0, 0)
+
+
 @kernel()
 def log_pair_integrals_near_modes(
-    alpha, theta, weight, n0, n1, i0, i1, share, log_likelihood, mean_theta
+    alpha, theta, weight, n0, n1, i0, i1, log_ways, share, log_likelihood, mean_theta
 ):
     """Do :func:`log_pair_integrals` without the nodes that together add less than ``share``.
 
-    No theta may be 0 or 1.
+    No theta may be 0 or 1. ``log_ways`` are the logarithms of how many columns have these counts.
     """
     blocks, weights = _in_blocks(theta, theta[-1]), _in_blocks(weight, 0.0)
     nodes_one, nodes_zero = _node_constants(alpha, blocks), _node_constants(alpha, 1.0 - blocks)
     terms = np.empty(blocks.shape)
     value = np.empty(_BLOCK)
     buffers = value, value.view(np.int64), np.empty(_BLOCK)
+    tables = _class_tables(alpha, blocks, nodes_one, nodes_zero, n0, n1, share, buffers)
     for d in range(i0.size):
         start = _near_index(theta, alpha, n0[d], n1[d], i0[d], i1[d]) // _BLOCK
-        lo, hi, top = _near_mode(
-            nodes_one, nodes_zero, start, weights, n0[d], n1[d], i0[d], i1[d], share, buffers, terms
-        )
+        lo, hi = _near_mode_by_tables(tables, start, weights, i0[d], i1[d], share, terms)
+        constant = -log_ways[d]
+        if hi == 0:
+            pair = n0[d], n1[d], i0[d], i1[d]
+            lo, hi, top = _near_mode(
+                nodes_one, nodes_zero, start, weights, *pair, share, buffers, terms
+            )
+            constant = top - log_rising(alpha, n0[d]) - log_rising(alpha, n1[d])
         total = 0.0
         first = 0.0
         for block in range(lo, hi):
@@ -522,13 +643,14 @@ def log_pair_integrals_near_modes(
                 term = weights[block, m] * terms[block, m]
                 total += term
                 first += blocks[block, m] * term
-        constant = log_rising(alpha, n0[d]) + log_rising(alpha, n1[d])
-        log_likelihood[d] = top + math.log(total) - constant
+        log_likelihood[d] = math.log(total) + constant
         mean_theta[d] = first / total
 
 
 @kernel()
-def log_cell_integrals_near_modes(alpha, theta, weight, n0, n1, i0, i1, share, log_likelihood):
+def log_cell_integrals_near_modes(
+    alpha, theta, weight, n0, n1, i0, i1, log_ways, share, log_likelihood
+):
     """Fill log P(column | alpha, theta in cell), shape (D, C), where each cell has M / C nodes.
 
     Cells in which a column is less probable than ``share`` of the sum over cells may get -inf.
@@ -539,16 +661,21 @@ def log_cell_integrals_near_modes(alpha, theta, weight, n0, n1, i0, i1, share, l
     value = np.empty(_BLOCK)
     buffers = value, value.view(np.int64), np.empty(_BLOCK)
     per_cell = theta.size // log_likelihood.shape[1]
+    tables = _class_tables(alpha, blocks, nodes_one, nodes_zero, n0, n1, share, buffers)
     in_order, relative = weights.ravel(), terms.ravel()
     for d in range(i0.size):
         start = _near_index(theta, alpha, n0[d], n1[d], i0[d], i1[d]) // _BLOCK
-        lo, hi, top = _near_mode(
-            nodes_one, nodes_zero, start, weights, n0[d], n1[d], i0[d], i1[d], share, buffers, terms
-        )
+        lo, hi = _near_mode_by_tables(tables, start, weights, i0[d], i1[d], share, terms)
+        constant = -log_ways[d]
+        if hi == 0:
+            pair = n0[d], n1[d], i0[d], i1[d]
+            lo, hi, top = _near_mode(
+                nodes_one, nodes_zero, start, weights, *pair, share, buffers, terms
+            )
+            constant = top - log_rising(alpha, n0[d]) - log_rising(alpha, n1[d])
         log_likelihood[d] = 0.0
         for m in range(lo * _BLOCK, min(hi * _BLOCK, theta.size)):
             log_likelihood[d, m // per_cell] += in_order[m] * relative[m]
-        constant = top - log_rising(alpha, n0[d]) - log_rising(alpha, n1[d])
         for cell in range(log_likelihood.shape[1]):
             inside = log_likelihood[d, cell]
             log_likelihood[d, cell] = math.log(inside) + constant if inside > 0.0 else -np.inf

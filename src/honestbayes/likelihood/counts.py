@@ -212,6 +212,7 @@ class CountLikelihood:
                     coarse.weight,
                     *self.counts.observed[:, members],
                     *self.counts.ones[:, members],
+                    self.log_ways[members],
                     NEGLIGIBLE_SHARE,
                     log_likelihood,
                 )
@@ -262,6 +263,7 @@ class CountLikelihood:
                 n1,
                 i0,
                 i1,
+                self.log_ways[members],
                 share,
                 log_likelihood,
                 mean_theta,

@@ -136,6 +136,7 @@ _ELLIPSES = np.geomspace(1.05, 100.0, 200)
 """Sums of semi-axes of Bernstein's ellipses, relative to the half-width of a cell."""
 
 
+@lru_cache(maxsize=1024)
 def nodes_for_error(
     n_cells: int, alpha: float, cases: tuple[int, ...], interval: tuple[float, float], error: float
 ) -> int:
