@@ -55,6 +55,16 @@ def _ages():
     return frame
 
 
+def _shuffled_patients():
+    """Rows of 30 patients in random order, whose measurements vary and whose class may too."""
+    rng = np.random.default_rng(6)
+    patient = rng.permutation(np.repeat(np.arange(30), 4))
+    frame = plain()
+    frame["age"] = rng.integers(30, 75, 30)[patient]
+    frame["height"] = rng.normal(170, 9, 30).round(1)[patient]
+    return frame
+
+
 def _whole_ages():
     frame = visits()
     age = np.random.default_rng(4).integers(30, 75, 25)
@@ -240,6 +250,36 @@ REMARKED = {
         "one column alone",
         "code",
     ),
+    "0 for missing": (
+        lambda: _with(
+            bmi=lambda y, rng: np.where(
+                rng.random(y.size) < 0.1, 0, rng.normal(27, 4, y.size).round(1)
+            )
+        ),
+        "zeros",
+        "bmi",
+    ),
+    "lists in cells": (
+        lambda: _with(
+            drugs=lambda y, rng: [
+                "; ".join(np.array(["aspirin", "insulin", "statin"])[rng.random(3) < 0.6]) or "none"
+                for _ in y
+            ]
+        ),
+        "lists in cells",
+        "drugs",
+    ),
+    "a column that is there twice": (
+        lambda: _with(again=lambda _y, _: plain()["g3"]),
+        "same column twice",
+        "again",
+    ),
+    "degrees in two scales": (
+        lambda: _with(fahrenheit=lambda _y, _: 32 + 1.8 * plain()["g3"]),
+        "same column twice",
+        "fahrenheit",
+    ),
+    "patients in random order": (lambda: _shuffled_patients(), "rows that agree", ""),
     "the time until death": (
         lambda: _with(survival_days=lambda y, rng: 400 + 200 * y + 97.5 * rng.normal(size=120)),
         "known too late",
@@ -312,6 +352,28 @@ QUIET = {
     ),
     "whole numbers that repeat": lambda: _with(
         age=lambda y, rng: rng.integers(20, 60, y.size) + 5 * y
+    ),
+    "counts from 0": lambda: _with(visits=lambda y, rng: rng.poisson(rng.exponential(6, y.size))),
+    "multiples of 5 from 0": lambda: _with(
+        cigarettes=lambda y, rng: 5 * rng.integers(0, 13, y.size)
+    ),
+    "rain, often none": lambda: _with(
+        rain=lambda y, rng: np.where(
+            rng.random(y.size) < 0.4, 0, np.exp(rng.normal(size=y.size)).round(2)
+        )
+    ),
+    "zeros in a wide table": lambda: plain(p=101).pipe(
+        lambda frame: frame.assign(g7=(frame["g7"] + 9).where(frame["g8"] < 1, 0))
+    ),
+    "names with commas": lambda: _with(
+        town=lambda y, rng: rng.choice(["York, UK", "Ulm, DE", "Oslo, NO", "Lyon, FR"], y.size)
+    ),
+    "a square": lambda: _with(age=lambda y, rng: rng.integers(20, 60, y.size)).pipe(
+        lambda frame: frame.assign(squared=(frame["age"] - 40) ** 2)
+    ),
+    "two ages": lambda: _with(
+        age=lambda y, rng: rng.integers(20, 60, y.size),
+        years=lambda y, rng: rng.integers(0, 30, y.size),
     ),
     "one pair of equal rows": lambda: pd.concat([plain(), plain().iloc[:1]], ignore_index=True),
     "many genes that separate the classes": lambda: plain(60, 20, shift=0).pipe(

@@ -64,8 +64,8 @@ Missing = Annotated[
     str | None,
     typer.Option(
         metavar="WORDS",
-        help='Texts that mark missing cells, such as "-,n.d.,999"; empty cells, NA, NaN, NULL, ? '
-        "and . always count as missing.",
+        help='Texts that mark missing cells, such as "-,n.d.,999"; "bmi=0" is for the column bmi '
+        "only. Empty cells, NA, NaN, NULL, ? and . always count as missing.",
     ),
 ]
 MissingAsLevel = Annotated[

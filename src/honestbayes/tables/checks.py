@@ -11,7 +11,7 @@ import hashlib
 import math
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -584,6 +584,72 @@ def sentinels(column: ColumnValues) -> Iterator[Finding]:
         )
 
 
+ZEROS = "zeros"
+
+_LOWEST = 10
+"""Numbers above 0, from the smallest on, whose usual distance is compared with that from 0."""
+
+_APART = 5.0
+_FROM_MEDIAN = 0.1
+"""A zero stands apart where the next number is at least 5 of their usual distances away, and at
+least a tenth of the median of the numbers above 0."""
+
+FEW_FEATURES = 100
+"""Continuous features up to which zeros, and columns in the same order, are looked at."""
+
+
+def zeros(column: ColumnValues) -> Iterator[Finding]:
+    """Find zeros that stand apart below all other numbers: a body mass index of 0."""
+    values, rows = column.values, column.rows
+    if column.kind != "real" or values is None or values.size <= _LOWEST or values[0] != 0:
+        return
+    above, n_zeros = values[1:], int(rows[0])
+    median = float(above[np.searchsorted(np.cumsum(rows[1:]), rows[1:].sum() / 2)])
+    usual = float(np.median(np.diff(above[: _LOWEST + 1])))
+    if n_zeros < 2 or above[0] < max(_APART * usual, _FROM_MEDIAN * median):
+        return
+    name = column.name
+    yield Finding(
+        name,
+        ZEROS,
+        f"column {shown(name)} holds 0 in {n_zeros:,} rows, and its other values begin at "
+        f"{number_text(float(above[0]))}; if 0 marks missing values, use",
+        (Remedy("missing", f"{name}=0"),),
+        stops=False,
+    )
+
+
+_SEPARATORS = (";", "|", ",")
+_LISTS = 0.2
+"""Share of the cells with a separator from which on a column may hold lists."""
+
+
+def lists_in_cells(column: ColumnValues) -> Iterator[Finding]:
+    """Find categories that are lists of fewer items: a, a;b and b;c."""
+    rows = column.rows
+    for separator in _SEPARATORS if 1 < len(column.texts) <= MAX_LEVELS else ():
+        inside = np.array([separator in text for text in column.texts])
+        if rows[inside].sum() < _LISTS * column.n_observed:
+            continue
+        lists = [text.split(separator) for text in np.array(column.texts, dtype=object)[inside]]
+        items = {item.strip() for items in lists for item in items} - {""}
+        if len(items) >= len(lists):  # parts of names and intervals do not recur
+            continue
+        yield Finding(
+            column.name,
+            "lists in cells",
+            f"column {shown(column.name)} holds lists of {len(items)} items in its cells "
+            f"({shown(separator.join(lists[0]))}), each of which is a category of its own; make a "
+            "column of yes and no for each item, or use",
+            (
+                Remedy("categorical", column.name, "if each list is a category"),
+                Remedy("ignore", column.name),
+            ),
+            stops=False,
+        )
+        return
+
+
 def spelled_categories(column: ColumnValues) -> Iterator[Finding]:
     """Find categories that differ only in case, blanks or hyphens: yes and Yes."""
     several = spellings(column.texts) if 1 < len(column.texts) <= MAX_LEVELS else []
@@ -796,7 +862,13 @@ def label_in(column: ColumnValues) -> int | None:
 
 
 KEPT_COPY = "copy of the class, kept"
-CONDITIONS = (KEPT_COPY, "one column alone", "known too late", "rows in sequence")
+CONDITIONS = (
+    KEPT_COPY,
+    "one column alone",
+    "known too late",
+    "rows in sequence",
+    "rows that agree",
+)
 """Rules of what only the user knows: results hold on one condition, which the verdict names."""
 
 
@@ -1134,6 +1206,50 @@ _COINCIDENCES = 0.1
 """Pairs of equal rows expected by chance up to which equal rows are no coincidence."""
 
 
+_SAME_VALUES = 3
+_SAME_ROWS = 20
+"""Different values, and rows with a value, from which on two columns are not alike by chance."""
+
+_MOST_ALIKE = 0.5
+"""Share of the most frequent value up to which they are compared: many genes are at the lowest
+value in all samples but a few."""
+
+
+class RepeatedColumns:
+    """Columns that put the rows in the same order, or in the same categories, as an earlier one."""
+
+    def __init__(self, *, exactly: bool) -> None:
+        self._first: dict[bytes, ColumnValues] = {}
+        self._exactly = exactly
+
+    def find(self, column: ColumnValues) -> Iterator[Finding]:
+        """Compare a column with those before it."""
+        if column.n_values < _SAME_VALUES or column.n_observed < _SAME_ROWS:
+            return
+        if column.rows.max() > _MOST_ALIKE * column.n_observed:
+            return
+        codes = hashlib.blake2b(column.codes.tobytes(), digest_size=16)
+        codes.update(b"text" if column.values is None else b"number")
+        first = self._first.setdefault(codes.digest(), column)
+        if first is column or first.texts != column.texts:
+            return
+        if first.values is None or column.values is None:
+            same = True
+        else:
+            same = np.array_equal(first.values, column.values)
+        if self._exactly and not same:
+            return
+        how = "the same values" if same else "other values that order the rows in the same way"
+        yield Finding(
+            column.name,
+            "same column twice",
+            f"column {shown(column.name)} holds {how} as column {shown(first.name)}; if one was "
+            "copied or computed from the other, use",
+            (Remedy("ignore", column.name),),
+            stops=False,
+        )
+
+
 def groups_in(column: ColumnValues) -> Iterator[Finding]:
     """Find a column that names groups: many values that repeat, each of one class."""
     if not _are_groups(column) or (_is_orderly(column) and not _is_enumeration(column)):
@@ -1332,6 +1448,77 @@ def alike_in_sequence(values: AnyArray, measured: BoolArray) -> Iterator[Finding
     )
 
 
+MOST_AGREEING = 50
+"""Continuous features with values that repeat which are compared two by two."""
+
+_MOST_OF_ONE = 0.2
+"""Share of the rows that one value, as one patient, has at most."""
+
+_FEWER = 0.5
+"""Two columns agree on rows that belong together where they have so few pairs of values, relative
+to those that they have if one of them is shuffled."""
+
+_UNRELATED = 0.8
+"""Rank correlation up to which two columns do not have few pairs because one follows the other."""
+
+
+def agreeing_rows(values: AnyArray, measured: BoolArray, names: Sequence[str]) -> Iterator[Finding]:
+    """Find continuous features whose values repeat together, as a patient's age and height do.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, p)
+        Features.
+    measured : ndarray of shape (p,)
+        Which of them are continuous features.
+    names : sequence of str
+        Names of all features.
+    """
+    rows = values[:MOST_ROWS]
+    n = rows.shape[0]
+    if n < FEWEST_ROWS:
+        return
+    repeating: list[tuple[int, IntArray, int]] = []
+    for column in np.flatnonzero(measured).tolist():
+        cells = np.asarray(rows[:, column], dtype=np.float64)
+        if np.isnan(cells).any():
+            continue
+        different, codes = np.unique(cells, return_inverse=True)
+        if np.bincount(codes).max() > _MOST_OF_ONE * n:
+            continue
+        if FEW_LEVELS < different.size <= n / ROWS_PER_GROUP:
+            repeating.append((column, codes, different.size))
+        if len(repeating) == MOST_AGREEING:
+            break
+    shuffled = np.random.default_rng(0).permutation(n)
+    pairs = []
+    for index, (_, codes, size) in enumerate(repeating):
+        for other in range(index):
+            _, earlier, earlier_size = repeating[other]
+            both = np.unique(codes * earlier_size + earlier).size
+            # A column that follows from the other one, as a square does, has fewer values.
+            follows = both == max(size, earlier_size) != min(size, earlier_size)
+            if follows or both > n / ROWS_PER_GROUP:
+                continue
+            by_chance = np.unique(codes[shuffled] * earlier_size + earlier).size
+            related = abs(float(np.corrcoef(codes, earlier)[0, 1]))
+            if both <= _FEWER * by_chance and related <= _UNRELATED:
+                pairs.append((both, other, index))
+    if not pairs:
+        return
+    # Of several columns of a patient those with most pairs tell patients apart best.
+    both, *pair = max(pairs)
+    first, second = (shown(names[repeating[index][0]]) for index in pair)
+    yield Finding(
+        "",
+        "rows that agree",
+        f"{n:,} rows have {both:,} different pairs of {first} and {second}, far fewer than by "
+        "chance; if rows that agree belong to one patient or sample, folds must keep them together",
+        (Remedy("groups", "NAME", "with a column that names the groups"),),
+        stops=False,
+    )
+
+
 def _nearest(rows: FloatArray) -> tuple[IntArray, float]:
     """Return the nearest other row of each, and how near that is among all distances.
 
@@ -1415,6 +1602,9 @@ def find_in_columns(
     coded: list[tuple[str, int]] = []
     repeating: list[ColumnValues] = []
     of_labels: dict[int, ColumnValues] = {}
+    # In a wide table some stand apart, or order the rows alike, by luck.
+    is_wide = sum(column.kind == "real" for column in wanted) > FEW_FEATURES
+    repeated = RepeatedColumns(exactly=is_wide)
     named = any(is_identifier_name(column.name) for column in wanted)
     weight = 1.0 if groups is None else np.unique(groups).size / y.size
     skip = set(ordinary[MOST_JOINED:] if named and groups is None else ordinary)
@@ -1429,6 +1619,7 @@ def find_in_columns(
         if may_be_sorted(values_of):
             in_order.append(values_of)
         elif values_of.kind != "left out" and not any(f.stops for f in of_class):
+            findings += repeated.find(values_of)
             strengths[values_of.name] = Strength(
                 *values_of.explained(), values_of.n_values <= FEW_LEVELS
             )
@@ -1438,6 +1629,8 @@ def find_in_columns(
             coded.append((values_of.name, values_of.n_values))
     findings += [*joint_groups(repeating), *sorted_identifiers(in_order)]
     findings += label_columns(of_labels, labels)
+    if is_wide:
+        findings = [f for f in findings if f.rule != ZEROS]
     findings += [*standing_out(strengths), *codes_among(coded)]
     return tuple(sorted(findings, key=lambda f: 0 if f.stops else 1 + _ORDER.index(f.rule)))
 
@@ -1449,6 +1642,7 @@ def find_in_rows(
     measured: BoolArray,
     real: Collection[str],
     *,
+    names: Sequence[str],
     keep_duplicates: bool,
     locations: RowLocations,
 ) -> tuple[Finding, ...]:
@@ -1466,6 +1660,8 @@ def find_in_rows(
         Which features are continuous features.
     real : collection of str
         Columns of continuous features.
+    names : sequence of str
+        Names of the features.
     keep_duplicates : bool
         Whether rows that repeat another one are meant.
     locations : RowLocations
@@ -1477,9 +1673,10 @@ def find_in_rows(
         findings = tuple(f for f in findings if f.rule != "groups" or f.column not in real)
     if keep_duplicates:
         return findings
-    alike: Iterable[Finding] = ()
+    alike: tuple[Finding, ...] = ()
     if not any(finding.rule == "groups" for finding in findings):
-        alike = alike_in_sequence(values, measured)
+        alike = tuple(alike_in_sequence(values, measured))
+        alike = alike or tuple(agreeing_rows(values, measured, names))
     return (*repeats, *alike, *findings)
 
 
@@ -1491,6 +1688,8 @@ def _cells(column: ColumnValues, decimal: str, locations: RowLocations) -> Itera
     yield from of_numbers or numbers_with_units(column, decimal, locations)
     if column.kind != "left out":
         yield from sentinels(column)
+        yield from zeros(column)
+        yield from lists_in_cells(column)
         yield from spelled_categories(column)
         yield from date_numbers(column)
 
@@ -1510,6 +1709,9 @@ _ORDER = (
     "known too late",
     "missing by class",
     "sentinels",
+    ZEROS,
+    "lists in cells",
+    "same column twice",
     "spellings of a category",
     "dates as numbers",
     "codes",

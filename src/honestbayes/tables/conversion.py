@@ -63,8 +63,19 @@ def clean_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(missing, pa.scalar(None, trimmed.type), trimmed)
 
 
-def without(column: pa.ChunkedArray, texts: Collection[str]) -> pa.ChunkedArray:
+def marks_of(name: str, missing: Collection[str]) -> tuple[str, ...]:
+    """Return the user's missing-value texts that hold in a column: all but those of other columns.
+
+    >>> marks_of("bmi", ("-", "bmi=0", "glucose=0"))
+    ('-', '0')
+    """
+    split = [text.rpartition("=") for text in missing]
+    return tuple(value for column, _, value in split if column in ("", name))
+
+
+def without(column: pa.ChunkedArray, name: str, missing: Collection[str]) -> pa.ChunkedArray:
     """Replace the user's missing-value texts, and equal numbers, by null."""
+    texts = marks_of(name, missing)
     if not texts or pa.types.is_null(column.type):
         return column
     if is_text(column.type):

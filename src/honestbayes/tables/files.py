@@ -214,11 +214,12 @@ class TableFile:
                 column = to_text(column, name)
             else:
                 before = column.null_count
-                column = without(column, self.missing)
+                column = without(column, name, self.missing)
                 # Elsewhere text is text, but for numbers that only such cells made text.
                 typed = not is_text(column.type)
                 if not typed and (self.format == "csv" or column.null_count > before):
-                    column = without(infer(column, self.decimal_of(name)), self.missing)
+                    column = infer(column, self.decimal_of(name))
+                    column = without(column, name, self.missing)
             arrays[name] = column
         return pa.table(arrays)
 
@@ -264,15 +265,14 @@ class TableFile:
                 for name in wanted:
                     column = batch[name]
                     if name not in names:
-                        column = without(column, self.missing)
+                        column = without(column, name, self.missing)
                     if name in text or name in names:
                         arrays[name] = to_text(column, name)
                     else:
                         mark = self.decimal_of(name)
                         values = to_numbers(column, name, decimal=mark, locations=locations)
-                        arrays[name] = without(
-                            pa.chunked_array([pa.array(values, from_pandas=True)]), self.missing
-                        )
+                        numbers = pa.chunked_array([pa.array(values, from_pandas=True)])
+                        arrays[name] = without(numbers, name, self.missing)
                 yield pa.table(arrays)
                 row += batch.num_rows
 

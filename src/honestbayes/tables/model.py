@@ -115,7 +115,7 @@ class TableModel:
         """
         rows = as_arrow(table, self.columns)
         if self.missing:
-            cells = {name: without(rows[name], self.missing) for name in self.columns}
+            cells = {name: without(rows[name], name, self.missing) for name in self.columns}
             rows = pa.table(cells)
         locations = RowLocations(first=first_row)
         rows = with_numbers(rows, self.forms, locations=locations)

@@ -204,6 +204,9 @@ def read_training(
     unused = [name for name in file.columns if name in file.apart - roles - named]
     wanted = [name for name in file.columns if name not in roles and name not in unused]
     read = [name for name in (target, groups, ids) if name is not None]
+    file.require(
+        [column for column, _, _ in (mark.rpartition("=") for mark in file.missing) if column]
+    )
     table = file.read([*read, *wanted], text={name for name in (groups, ids) if name})
     _refuse_repeated_header(file, table, target)
     classes = read_target(
@@ -263,6 +266,7 @@ def read_training(
             classes.codes,
             measured,
             real,
+            names=encoding.names,
             keep_duplicates=keep_duplicates,
             locations=locations,
         )
@@ -466,7 +470,7 @@ def _without_rows(
             column = infer(table[name], file.decimal_of(name))
             if is_number(column.type) and column.null_count < len(column):
                 index = table.column_names.index(name)
-                table = table.set_column(index, name, without(column, file.missing))
+                table = table.set_column(index, name, without(column, name, file.missing))
                 cleared.append(name)
     return table, cleared
 
