@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from honestbayes import HonestClassifier, SelectiveCategoricalNB, SelectiveMixedNB
-from honestbayes.data import join_columns, open_plink, pack_store
+from honestbayes.data import join_columns, join_rows, open_plink, pack_store
 from honestbayes.data.kinds import kinds_and_missing
 from honestbayes.data.source import PackedGenotypes, RowsOf
 
@@ -321,6 +321,17 @@ class TestJoinedColumns:
         np.testing.assert_array_equal(joined.take(columns), X[:, columns])
         rows = np.array([5, 2])
         np.testing.assert_array_equal(joined.take_rows(rows, columns), X[np.ix_(rows, columns)])
+        model = SelectiveCategoricalNB(random_state=0)
+        found = model.fit(joined, y).predict_proba(joined)
+        np.testing.assert_array_equal(found, model.fit(X, y).predict_proba(X))
+
+    def test_of_files_of_two_cohorts(self, tmp_path):
+        table, y = with_signal()
+        halves = [
+            open_plink(write_plink(tmp_path, [calls[own] for calls in table], name=name))
+            for name, own in (("a", slice(0, 25)), ("b", slice(25, None)))
+        ]
+        joined, X = join_rows(halves), as_array(table)
         model = SelectiveCategoricalNB(random_state=0)
         found = model.fit(joined, y).predict_proba(joined)
         np.testing.assert_array_equal(found, model.fit(X, y).predict_proba(X))

@@ -7,7 +7,7 @@ from honestbayes.data.labels import check_as_many, encode_classes, encode_labels
 from honestbayes.data.packed_store import open_store
 from honestbayes.data.packing import pack_store
 from honestbayes.data.plink import open_plink
-from honestbayes.data.source import Source, as_source, join_columns
+from honestbayes.data.source import Source, as_source, join_columns, join_rows
 
 __all__ = [
     "Binarization",
@@ -17,6 +17,7 @@ __all__ = [
     "encode_classes",
     "encode_labels",
     "join_columns",
+    "join_rows",
     "open_plink",
     "open_store",
     "pack_store",

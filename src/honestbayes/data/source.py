@@ -673,7 +673,7 @@ class ColumnsOf:
         return RowsOf(self.source, rows).take(self.columns[columns])
 
 
-def _columns_of_block(values: Any, columns: IntArray) -> Any:
+def _columns_of_block(values: Any, columns: IntArray | slice) -> Any:
     if isinstance(values, PackedColumns):
         return PackedColumns(values.bits[columns], values.n_rows)
     if isinstance(values, PackedGenotypes):
@@ -719,19 +719,14 @@ class JoinedColumns:
     @property
     def work(self) -> Work:
         """How functions are applied to blocks: as by the parts where these agree, else at once."""
-        first = work_of(self.sources[0])
-        return first if all(work_of(source) is first for source in self.sources) else NOW
+        return _common_work(self.sources)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks of each part."""
         for source, first in zip(self.sources, self._first.tolist(), strict=False):
-            own = work_of(source)
-            for block in source.blocks():
-                values = block.values
-                if own is not self.work:
-                    (values,) = own.results([own.call(_itself, values)])
+            for block in _worked(source, self.work):
                 columns = slice(block.columns.start + first, block.columns.stop + first)
-                yield Block(block.rows, columns, values)
+                yield Block(block.rows, columns, block.values)
 
     def take(self, columns: IntArray) -> AnyArray:
         """Return the named columns of all rows; each part reads its own."""
@@ -800,6 +795,142 @@ def join_columns(sources: Sequence[Any]) -> Source:
             msg = f"two of the tables name a column {twice!r}; names must differ."
             raise ValueError(msg)
     return JoinedColumns(parts, together)
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedRows:
+    """Sources of the same columns, one below the other.
+
+    Attributes
+    ----------
+    sources : tuple of Source
+        The parts, in order.
+    feature_names : tuple of str or None
+        Names of the columns, where a part has them.
+    """
+
+    sources: tuple[Source, ...]
+    feature_names: tuple[str, ...] | None
+
+    @cached_property
+    def _first(self) -> IntArray:
+        """Where the rows of each part begin, and their number."""
+        return np.cumsum([0, *(source.shape[0] for source in self.sources)])
+
+    @cached_property
+    def _edges(self) -> list[int]:
+        """Columns at which a block of any part begins or ends.
+
+        Parts cut their columns differently, and two blocks must have the same columns or none.
+        """
+        blocks = (block for source in self.sources for block in source.blocks())
+        return sorted({edge for b in blocks for edge in (b.columns.start, b.columns.stop)})
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return int(self._first[-1]), self.sources[0].shape[1]
+
+    @property
+    def beyond_memory(self) -> bool:
+        """Whether reading it again is expensive."""
+        return any(map(is_beyond_memory, self.sources))
+
+    @property
+    def work(self) -> Work:
+        """How functions are applied to blocks: as by the parts where these agree, else at once."""
+        return _common_work(self.sources)
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks of each part, cut where those of another part end."""
+        for source, first in zip(self.sources, self._first.tolist(), strict=False):
+            for block in _worked(source, self.work):
+                rows = slice(block.rows.start + first, block.rows.stop + first)
+                start, stop = block.columns.start, block.columns.stop
+                inside = [edge for edge in self._edges if start <= edge <= stop]
+                if len(inside) <= 2:
+                    yield Block(rows, block.columns, block.values)
+                    continue
+                for left, right in pairwise(inside):
+                    own = slice(left - start, right - start)
+                    values = self.work.call(_columns_of_block, block.values, own)
+                    yield Block(rows, slice(left, right), values)
+
+    def take(self, columns: IntArray) -> AnyArray:
+        """Return the named columns of all rows."""
+        return np.concatenate([source.take(columns) for source in self.sources])
+
+    def take_rows(self, rows: IntArray, columns: IntArray) -> AnyArray:
+        """Return some rows of the named columns; each part reads its own."""
+        rows = np.asarray(rows, dtype=np.int64)
+        part_of = np.searchsorted(self._first, rows, side="right") - 1
+        order = np.argsort(part_of, kind="stable")
+        parts = [
+            RowsOf(self.sources[part], rows[part_of == part] - self._first[part]).take(columns)
+            for part in (np.unique(part_of).tolist() or [0])
+        ]
+        return np.take(np.concatenate(parts), np.argsort(order), axis=0)
+
+
+def _common_work(sources: Sequence[Source]) -> Work:
+    """Return how functions are applied: as by all sources where these agree, else at once."""
+    first = work_of(sources[0])
+    return first if all(work_of(source) is first for source in sources) else NOW
+
+
+def _worked(source: Source, work: Work) -> Iterator[Block]:
+    """Yield the blocks of a source, whose values are at hand where work is done at once."""
+    own = work_of(source)
+    for block in source.blocks():
+        values = block.values
+        if own is not work:
+            (values,) = own.results([own.call(_itself, values)])
+        yield Block(block.rows, block.columns, values)
+
+
+def join_rows(sources: Sequence[Any]) -> Source:
+    """Return tables of the same columns one below the other, as one table.
+
+    Parameters
+    ----------
+    sources : sequence of tables
+        For example one packed store for each cohort. Columns must have the same order and, where
+        tables name them, the same names.
+
+    Returns
+    -------
+    Source
+        A table for every method that takes one; its rows are those of the first table, then those
+        of the second.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from honestbayes.data import join_rows
+    >>> table = join_rows([np.zeros((2, 2)), np.ones((1, 2))])
+    >>> table.shape, table.take(np.array([1])).tolist()
+    ((3, 2), [[0.0], [0.0], [1.0]])
+    """
+    parts = tuple(as_source(source) for source in sources)
+    if not parts:
+        msg = "join_rows needs one table or more."
+        raise ValueError(msg)
+    columns = [part.shape[1] for part in parts]
+    if len(set(columns)) > 1:
+        msg = f"join_rows needs tables of the same columns; these have {columns} columns."
+        raise ValueError(msg)
+    names = [part.feature_names for part in parts if part.feature_names is not None]
+    for own in names[1:]:
+        if own != names[0]:
+            place = next(
+                j for j, both in enumerate(zip(own, names[0], strict=True)) if len({*both}) > 1
+            )
+            msg = (
+                f"column {place} is {names[0][place]!r} in one table and {own[place]!r} in "
+                "another; bring the columns into one order."
+            )
+            raise ValueError(msg)
+    return JoinedRows(parts, names[0] if names else None)
 
 
 # --------------------------------------------------------------------------------------------------
