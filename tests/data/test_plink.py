@@ -6,11 +6,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 from honestbayes import HonestClassifier, SelectiveCategoricalNB, SelectiveMixedNB
+from honestbayes.cli import app
 from honestbayes.data import join_columns, join_rows, open_plink, pack_store
 from honestbayes.data.kinds import kinds_and_missing
 from honestbayes.data.source import PackedGenotypes, RowsOf
+from honestbayes.tables import open_table, read_training
 
 PAIRS = {2: "00", None: "01", 1: "10", 0: "11"}
 """The two bits of each count of A1, the higher one first, as the format is published."""
@@ -363,3 +366,56 @@ class TestJoinedColumns:
             join_columns([first, open_plink(other)])
         with pytest.raises(ValueError, match="one table or more"):
             join_columns([])
+
+
+class TestCommandLine:
+    """A report on PLINK files, and predictions for a second set of files."""
+
+    def test_report_and_predict(self, tmp_path):
+        table, y = with_signal()
+        halves = [[calls[own] for calls in table] for own in (slice(0, 40), slice(40, None))]
+        write_plink(tmp_path, halves[0], "first", phenotype=y[:40].tolist())
+        write_plink(tmp_path, halves[1], "second", phenotype=[-9] * (len(y) - 40))
+        done = CliRunner().invoke(app, [
+            "report", str(tmp_path / "first.bed"), "--target", "phenotype", "--quick",
+            "--out", str(tmp_path / "out"),
+        ])  # fmt: skip
+        assert done.exit_code == 0, done.output
+        assert "numbers of copies (0, 1, 2) of one allele" in " ".join(done.output.split())
+        model, out = str(tmp_path / "out" / "model.honestbayes"), tmp_path / "predicted.csv"
+        words = ["predict", model, str(tmp_path / "second.bed"), "--out", str(out)]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        assert len(out.read_text().splitlines()) == len(y) - 40 + 1
+
+    def test_a_measured_phenotype_needs_a_file_of_classes(self, tmp_path):
+        table, y = with_signal()
+        path = write_plink(tmp_path, table, phenotype=[1.5 * value for value in y])
+        file = open_table(path)
+        assert "phenotype" not in file.columns
+        assert "give the classes with --phenotype" in file.notes[1]
+        classes = tmp_path / "clinic.csv"
+        lines = [f"s{i},{'ill' if value == 2 else 'well'}" for i, value in enumerate(y)]
+        classes.write_text("\n".join(["IID,state", *lines]) + "\n")
+        data = read_training(open_table(path, phenotype=classes), target="state")
+        assert data.labels == ("well", "ill")
+        np.testing.assert_array_equal(data.y, np.array(y) - 1)
+
+    def test_files_that_count_the_other_allele_are_refused(self, tmp_path):
+        table, y = with_signal()
+        path = write_plink(tmp_path, table, phenotype=y.tolist())
+        data = read_training(open_table(path), target="phenotype")
+        assert data.findings == ()
+        assert set(data.kinds) <= {"real", "binary"}
+        np.testing.assert_array_equal(data.X.to_numpy(float), as_array(table))
+        assert data.X.columns[0] == "rs0_A"
+        swapped = write_plink(tmp_path, table, "swapped")
+        bim = swapped.with_suffix(".bim")
+        bim.write_text(bim.read_text().replace("A\tG", "G\tA"))
+        model = str(tmp_path / "cohort.honestbayes")
+        words = ["fit", str(path), "--target", "phenotype", "--model", "mixed", "--out", model]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        done = CliRunner().invoke(app, ["predict", model, str(swapped)])
+        assert done.exit_code == 2
+        assert "swapped.bed lacks" in done.output

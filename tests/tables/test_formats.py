@@ -177,7 +177,7 @@ BROKEN = {
     ),
     "cohort.bed": (
         lambda path: path.write_bytes(b"\x6c\x1b\x01" + b"\x00" * 100),
-        r"is a PLINK file, which is not read; open it in Python with honestbayes.data.open_plink",
+        "cohort.bim is missing; .bed, .bim and .fam must be in one folder",
     ),
     "cut.feather": (
         lambda path: path.write_bytes(b"ARROW1\0\0" + b"x" * 100),

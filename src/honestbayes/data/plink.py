@@ -200,6 +200,11 @@ def open_plink(path: str | os.PathLike[str], *, phenotype: Any = None) -> PlinkS
     return PlinkSource(bed, names, None, ids, known, packed)
 
 
+def counted_alleles(path: Path) -> list[str]:
+    """Return the allele A1 of each variant, whose copies the cells count."""
+    return [fields[4] for fields in _lines(path.with_suffix(".bim"), 6)]
+
+
 def _lines(path: Path, n_fields: int) -> Iterator[list[str]]:
     """Yield the fields of each line; refuse a line that has fewer, and an empty file."""
     number = 0

@@ -149,6 +149,8 @@ class TableFile:
     apart : frozenset of str
         Columns that are features only where the user names them: identifiers of samples, and
         columns of a phenotype file.
+    counts : frozenset of str
+        Columns of small whole numbers that are no codes: copies of an allele.
     """
 
     name: str
@@ -162,6 +164,7 @@ class TableFile:
     line_of: Callable[[int], int | None] | None = None
     row_numbers: IntArray | None = None
     apart: frozenset[str] = frozenset()
+    counts: frozenset[str] = frozenset()
 
     @property
     def decimal(self) -> str:
@@ -441,6 +444,56 @@ def open_store_table(path: Path, words: Mapping[str, Any]) -> TableFile:
         path.name, obs, checked_names(list(features), path.name), n_rows, rows, np.dtype(np.int8)
     )
     return TableFile(path.name, "npz", reader.columns, reader, **words)
+
+
+def open_plink_table(path: Path, words: Mapping[str, Any]) -> TableFile:
+    """Open genotypes of PLINK files, with the identifiers and phenotypes of the .fam file.
+
+    A column is named as by ``plink --recode A``, by the variant and the allele that is counted: a
+    model then refuses files in which PLINK has swapped the alleles.
+    """
+    from honestbayes.data.plink import PlinkError, counted_alleles, open_plink
+
+    try:
+        source = open_plink(path)
+        alleles = counted_alleles(path)
+    except PlinkError as error:
+        raise InputError(f"{str(error).rstrip('.')}.") from None
+    notes: tuple[str, ...] = ()
+    try:
+        phenotype = source.phenotype
+    except PlinkError:
+        phenotype = None
+        fam = path.with_suffix(".fam").name
+        notes = (f"The phenotype of {fam} is not 1 or 2; give the classes with --phenotype FILE.",)
+    names = [f"{name}_{a1}" for name, a1 in zip(source.feature_names, alleles, strict=True)]
+    obs = {"sample": pa.array(source.sample_ids.tolist(), pa.string())}
+    if phenotype is not None:
+        codes = np.asarray(phenotype, dtype=float)
+        known = [None if np.isnan(code) else str(int(code)) for code in codes]
+        obs["phenotype"] = pa.array(known, pa.string())
+    every = np.arange(source.shape[1])
+
+    def rows(start: int, stop: int) -> Any:
+        return source.take_rows(np.arange(start, stop), every)
+
+    features = checked_names(names, path.name)
+    dtype = np.dtype(np.float32)  # a missing cell is NaN
+    reader = MatrixReader(path.name, pa.table(obs), features, source.shape[0], rows, dtype)
+    note = (
+        f"Features are numbers of copies (0, 1, 2) of one allele of {len(features):,} variants; "
+        "the allele follows the variant's name."
+    )
+    return TableFile(
+        path.name,
+        "npz",
+        reader.columns,
+        reader,
+        notes=(note, *notes),
+        apart=frozenset(obs),
+        counts=frozenset(features),
+        **words,
+    )
 
 
 def open_whole(

@@ -30,6 +30,7 @@ Kind = Literal[
     "gct",
     "h5ad",
     "store",
+    "plink",
 ]
 
 PACKED = {
@@ -45,6 +46,7 @@ DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, gzip.BadGzi
 _PARQUET_MAGIC = b"PAR1"
 _ARROW_MAGIC = b"ARROW1"
 _HDF_MAGIC = b"\x89HDF"
+_PLINK_MAGIC = b"\x6c\x1b"
 _ZIP_MAGIC = b"PK\x03\x04"
 _OLD_SPREADSHEET_MAGIC = b"\xd0\xcf\x11\xe0"
 _TAR_MAGIC = (257, b"ustar")
@@ -57,7 +59,6 @@ _SAVE_AGAIN = "open it in a spreadsheet program, and save it as .xlsx or CSV"
 _FOREIGN = (
     (b"\x93NUMPY", "a single NumPy array", "save X and y with numpy.savez"),
     (b"\x28\xb5\x2f\xfd", "packed with zstd", "unpack it, or pack it with gzip"),
-    (b"\x6c\x1b\x01", "a PLINK file", "open it in Python with honestbayes.data.open_plink"),
     (b"%PDF", "a PDF document", _SUPPORTED),
     (b"$FL2@(#)", "an SPSS file", _AS_TABLE),
     (b"$FL3@(#)", "an SPSS file", _AS_TABLE),
@@ -125,6 +126,8 @@ def recognise(path: Path) -> Kind:
         return "spreadsheet"
     if start.startswith(_HDF_MAGIC):
         return "h5ad"
+    if start.startswith(_PLINK_MAGIC):
+        return "plink"
     if start.startswith(_ZIP_MAGIC):
         kind = _of_archive(path, name)
         if kind is not None:

@@ -26,6 +26,7 @@ from honestbayes.tables.files import (
     MemoryReader,
     TableFile,
     open_parquet,
+    open_plink_table,
     open_store_table,
     open_whole,
 )
@@ -140,6 +141,8 @@ def _opened(
         raise InputError(msg)
     if kind == "store":
         return open_store_table(path, words)
+    if kind == "plink":
+        return open_plink_table(path, words)
     if kind == "h5ad":
         return open_h5ad(path, layer, words)
     if kind in ("arrow", "json lines"):

@@ -240,7 +240,7 @@ def read_training(
         classes.codes,
         classes.labels,
         keep=keep,
-        decided=given,
+        decided={*given, *file.counts},
         decimal_of=file.decimal_of,
         locations=locations,
     )
