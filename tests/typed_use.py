@@ -22,6 +22,7 @@ def classifiers(X: NDArray[Any], y: NDArray[Any]) -> None:
     assert_type(average, hb.HonestClassifier)
     assert_type(average.predict_proba(X), Floats)
     average.save("model.honestbayes")
+    assert_type(hb.load("model.honestbayes", hb.HonestClassifier), hb.HonestClassifier)
     binary = hb.SelectiveBernoulliNB(n_features_to_select=5).fit(X, y)
     assert_type(binary, hb.SelectiveBernoulliNB)
     assert_type(binary.selection_, Selection)

@@ -5,20 +5,29 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from honestbayes.catalogue import all_specs
 from honestbayes.files import ModelFileError, read_archive
 from honestbayes.search import SELECTORS
 
+Loaded = TypeVar("Loaded")
 
-def load(path: str | os.PathLike[str]) -> Any:
+
+@overload
+def load(path: str | os.PathLike[str]) -> Any: ...
+@overload
+def load(path: str | os.PathLike[str], kind: type[Loaded]) -> Loaded: ...
+def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
     """Load a fitted model or selector that ``save`` wrote.
 
     Parameters
     ----------
     path : path-like
         The file.
+    kind : class, optional
+        What the file must hold, such as ``HonestClassifier``. Type checkers then know the type of
+        the result.
 
     Returns
     -------
@@ -28,8 +37,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is not a model file, is damaged, holds what cannot be a model, or needs a
-        newer honestbayes.
+        If the file is not a model file, is damaged, holds what cannot be a model or is not of the
+        given kind, or needs a newer honestbayes.
     FileNotFoundError, IsADirectoryError, PermissionError
         As from ``open``.
 
@@ -48,7 +57,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> model = honestbayes.SelectiveGaussianNB(recalibrate=None).fit(data.X, data.y)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(Path(folder) / "leukemia.honestbayes")
-    ...     same = honestbayes.load(Path(folder) / "leukemia.honestbayes")
+    ...     path = Path(folder) / "leukemia.honestbayes"
+    ...     same = honestbayes.load(path, honestbayes.SelectiveGaussianNB)
     >>> bool((same.predict_proba(data.X) == model.predict_proba(data.X)).all())
     True
     """
@@ -57,6 +67,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         known = _class_of(archive.kind)
         if known is not None:
+            if kind is not None and not issubclass(known, kind):
+                msg = f"it holds a {known.__name__}, not a {kind.__name__}"
+                raise ModelFileError(msg)
             return known._from_plain(archive.content, archive.arrays)
     except OverflowError:  # JSON has whole numbers that are longer than any float
         msg = f"{name!r} is not a valid model file: a number is too large."

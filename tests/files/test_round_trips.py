@@ -95,3 +95,15 @@ def test_a_model_on_kept_columns_has_the_same_probabilities(name, tmp_path):
     small.save(tmp_path / "small")
     assert_same(small, honestbayes.load(tmp_path / "small"), rows)
     assert_same(small, small.on_kept_columns(), rows)
+
+
+def test_a_file_that_holds_another_model_than_asked_for_is_refused(tmp_path):
+    name = next(name for name in ESTIMATORS if name not in SELECTORS)
+    model = fitted(name)
+    model.save(tmp_path / "model")
+    same = honestbayes.load(tmp_path / "model", type(model))
+    assert type(same) is type(model)
+    other = honestbayes.DiscreteNB if type(model) is not honestbayes.DiscreteNB else TableModel
+    words = f"it holds a {type(model).__name__}, not a {other.__name__}"
+    with pytest.raises(honestbayes.files.ModelFileError, match=words):
+        honestbayes.load(tmp_path / "model", other)
