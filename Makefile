@@ -27,8 +27,8 @@ lint: dev ## ruff and mypy
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
 
-slow: dev ## the tests that take long
-	$(ONE_THREAD) $(RUN) -m pytest -n $(WORKERS) -m slow
+slow: dev ## the tests that take long, or some of them: TESTS=tests/slow
+	$(ONE_THREAD) $(RUN) -m pytest -n $(WORKERS) -m slow $(TESTS)
 
 docs: docs-environment ## build the documentation; warnings are errors
 	$(RUN) -m sphinx -W --keep-going -b html docs docs/_build/html
