@@ -44,7 +44,7 @@ def true_class_1(X, columns, psi, phi):
     return (weight @ phi[:, 0]) / weight.sum(axis=1)
 
 
-def optimism(seeds):
+def optimism(seeds, **params):
     """Actual minus expected error of both models, one entry for each seed."""
     found = {"corrected": [], "uncorrected": []}
     for seed in seeds:
@@ -58,6 +58,7 @@ def optimism(seeds):
                 response_prior=RESPONSE_PRIOR,
                 random_state=seed,
                 **CHAINS,
+                **params,
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # short chains: their noise averages out
