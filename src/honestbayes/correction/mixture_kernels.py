@@ -205,7 +205,9 @@ def region_given_ones(
             mode = int((m1 + 1.0) * (b + 1.0) / (a + b + 2.0))
             total = 0.0
             for r in range(run[m0 + m1], run[m0 + m1 + 1]):
-                for i in range(max(low0[m0], first[r] - high), min(high0[m0], stop[r] - 1 - low) + 1):
+                for i in range(
+                    max(low0[m0], first[r] - high), min(high0[m0], stop[r] - 1 - low) + 1
+                ):
                     # With i ones of class 1 in component 0, component 1 has from p to q - 1.
                     p, q = max(first[r] - i, low), min(stop[r] - i, high + 1)
                     # Of both tails the one that ends nearer: a difference of the other would lose

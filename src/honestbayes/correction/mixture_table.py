@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 # --------------------------------------------------------------------------------------------------
 
 
+_ANY_FORM = 2.0
+"""How many times as long D takes for a region without the form of the correlation's."""
+
 _STACKED = 4_000_000
 """Numbers held at once in a stack of D, or of Q."""
 
@@ -92,7 +95,10 @@ class MixtureFactor:
             members = np.flatnonzero(size == total)
             of_size = self._of_one_size(same[members], alphas, refine)
             beyond[members], tied[members] = of_size
-        if self.where is None and self.gamma_squared == 0:
+        if self.where is not None:
+            # Where nearly all counts attain the bound, the sum may exceed what is left by rounding.
+            tied = 1.0 - beyond if self.where.never_below else np.minimum(tied, 1.0 - beyond)
+        elif self.gamma_squared == 0:
             tied = 1.0 - beyond
         return beyond[position], tied[position]
 
@@ -103,6 +109,15 @@ class MixtureFactor:
         beyond, tied = self.probabilities(states, alphas, refine=refine)
         columns = [event.log_prob(beyond[:, t, None], tied[:, t, None]) for t in range(alphas.size)]
         return np.stack(columns, axis=1)
+
+    @property
+    def cost(self) -> float:
+        """How many times as long exact values take as those of the correlation."""
+        if self.where is None:
+            return 1.0
+        n0, n1 = self.class_counts
+        more_states = 2.0 if n0 == n1 and not self.where.swaps_classes else 1.0
+        return more_states * (_ANY_FORM if self.where.first_beyond is None else 1.0)
 
     def _check(self, states: IntArray) -> None:
         if np.any(states < 0) or np.any(states > np.array(self.class_counts)):
@@ -276,9 +291,7 @@ class MixtureRegion:
             mixture_kernels.region_given_ones(a, b, n0, n1, *self.beyond, beyond)
         else:
             mixture_kernels.beyond_given_ones(a, b, n0, n1, self.first_beyond, beyond)
-        if self.never_below:
-            return beyond, 1.0 - beyond
-        if self.tied[1].size == 0:
+        if self.tied[1].size == 0 or self.never_below:
             return beyond, None
         tied = np.empty_like(beyond)
         mixture_kernels.region_given_ones(a, b, n0, n1, *self.tied, tied)
@@ -476,14 +489,14 @@ def build_table(factor: MixtureFactor, event: Event) -> MixtureTable:
     n0, n1 = factor.class_counts
     if _n_discarded(event) == 0:
         return _certain(factor, event)
-    size = _first_size(n0, n1)
+    size = _first_size(n0, n1, factor.cost)
     with one_blas_thread():
         exact = _ExactValues(factor, event)
         while True:
             table = exact.table(_nodes(n0, size), _nodes(n1, size))
             larger = int(np.ceil(_MORE_NODES * size))
             enough = table.accurate_from() <= _ACCURATE_FROM or size > max(n0, n1)
-            if enough or _seconds(n0, n1, larger) > _AFFORDABLE:
+            if enough or factor.cost * _seconds(n0, n1, larger) > _AFFORDABLE:
                 return table
             size = larger
 
@@ -594,13 +607,13 @@ def _seconds(n0: int, n1: int, size: int) -> float:
     return states * (1e-4 + 5.5e-12 * n**3) + min(states, n / 2) * 4.3e-8 * n**2
 
 
-def _first_size(n0: int, n1: int) -> int:
+def _first_size(n0: int, n1: int, cost: float = 1.0) -> int:
     """Return the number of nodes in each class: all integers, what is needed, or affordable."""
     everything = max(n0, n1) + 1
-    if _seconds(n0, n1, everything) <= _CHEAP:
+    if cost * _seconds(n0, n1, everything) <= _CHEAP:
         return everything
     size = int(_NODES_NEEDED * np.sqrt((n0 + n1) / _ACCURATE_FROM))
-    while size > _FEWEST_NODES and _seconds(n0, n1, size) > _AFFORDABLE:
+    while size > _FEWEST_NODES and cost * _seconds(n0, n1, size) > _AFFORDABLE:
         size -= 1
     return size
 
