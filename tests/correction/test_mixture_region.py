@@ -1,14 +1,19 @@
 """P(S | labels, alpha) of the mixture by other criteria, against all 2^n columns."""
 
 import dataclasses
+import re
+import types
 from fractions import Fraction
+from math import comb
+from pathlib import Path
 
 import numpy as np
 import oracles
 import oracles_mixture
 import pytest
 
-from honestbayes.correction import discard
+import honestbayes.correction
+from honestbayes.correction import discard, mixture_kernels
 from honestbayes.correction.event import Event
 from honestbayes.correction.mixture_table import MixtureFactor, MixtureRegion, build_table
 from honestbayes.likelihood.quadrature import theta_rule
@@ -147,6 +152,30 @@ def test_a_bound_that_nothing_is_below_leaves_ties_alone():
     assert beyond + tied == pytest.approx(1, abs=1e-14)
 
 
+def hypergeometric(m, i, zeros, ones):
+    """P(i of m ones are in class 1), as a fraction; the component has these cases of both."""
+    possible = 0 <= i <= min(m, ones) and m - i <= zeros
+    return Fraction(comb(ones, i) * comb(zeros, m - i), comb(zeros + ones, m)) if possible else 0
+
+
+@pytest.mark.parametrize("cells", [[(1, 38)], [(36, 2), (35, 3)], [(19, 21), (20, 20)]], ids=str)
+def test_a_few_counts_in_the_tails_keep_their_digits(cells):
+    n0, n1, a, b = 40, 40, 15, 20
+    mask = np.zeros((n0 + 1, n1 + 1), dtype=bool)
+    mask[tuple(zip(*cells, strict=True))] = True
+    where = MixtureRegion.of_counts(discard.CountRegion(mask, np.zeros_like(mask)))
+    found, _ = where.given_ones(a, b)
+    s = sum(cells[0])
+    for m0 in range(max(0, s - a - b), min(s, n0 + n1 - a - b) + 1, 3):
+        exact = sum(
+            hypergeometric(m0, i, n0 - a, n1 - b) * hypergeometric(s - m0, i1 - i, a, b)
+            for _, i1 in cells
+            for i in range(m0 + 1)
+        )
+        if exact > 1e-30:
+            assert found[m0, s - m0] == pytest.approx(float(exact), rel=1e-10)
+
+
 # ------------------------------------------------------------------------------------- symmetries
 
 
@@ -261,3 +290,45 @@ def test_the_mistake_is_noticed(mistake):
     for name in names:
         assert worst_of(name, lambda where: where) < 1e-9
         assert worst_of(name, change) > 1e-3, name
+
+
+SOURCE = Path(mixture_kernels.__file__).read_text(encoding="utf-8")
+IN_THE_KERNEL = {
+    "a run begins one late": ("max(first[r] - i, low)", "max(first[r] - i + 1, low)"),
+    "a run ends one late": ("min(stop[r] - i, high + 1)", "min(stop[r] - i + 1, high + 1)"),
+    "the ones of component 0 alone choose the runs": (
+        "range(run[m0 + m1], run[m0 + m1 + 1])",
+        "range(run[m0], run[m0 + 1])",
+    ),
+    "the lower tail is not summed": ("fewer[m, k] + rows[m, k]", "rows[m, k]"),
+    "the upper tail includes one more": (
+        "more[m, k + 1] + rows[m, k]",
+        "more[m, k + 1] + rows[m, k - 1]",
+    ),
+    "only the last run counts": ("total += rows0[m0, i] * inside", "total = rows0[m0, i] * inside"),
+}
+
+
+def plain_kernels(old, new):
+    """The kernels without compilation, with one line changed."""
+    text = re.sub(r"(?m)^@kernel.*\n", "", SOURCE)
+    assert text.count(old) == 1
+    module = types.ModuleType("honestbayes.correction.mixture_kernels")
+    exec(compile(text.replace(old, new), "mixture_kernels.py", "exec"), module.__dict__)
+    return module
+
+
+def worst_of_plain(monkeypatch, old, new):
+    kernels = plain_kernels(old, new)
+    monkeypatch.setattr(honestbayes.correction, "mixture_kernels", kernels)
+    found = 0.0
+    for name in ("difference", "chi2_of_ones", "remainder"):
+        z, bound = LABELS[UNEQUAL][2], bounds(name, UNEQUAL)[1]
+        found = max(found, distance(name, z, UNEQUAL, bound, alphas=[2.0]))
+    return found
+
+
+@pytest.mark.parametrize("name", IN_THE_KERNEL)
+def test_a_mistake_in_the_kernel_is_noticed(name, monkeypatch):
+    assert worst_of_plain(monkeypatch, "run: IntArray,", "run: IntArray,") < 1e-9
+    assert worst_of_plain(monkeypatch, *IN_THE_KERNEL[name]) > 1e-3
