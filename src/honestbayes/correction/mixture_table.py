@@ -128,7 +128,7 @@ class MixtureFactor:
         """Return one of the states that have the same value for certain, and where each one is.
 
         The components may swap names, and classes of the same size may too, unless a criterion
-        tells them apart.
+        distinguishes them.
         """
         counts = np.array(self.class_counts)
         other = counts - states
@@ -197,7 +197,7 @@ class MixtureFactor:
         """Return a rule over theta; over half of it where theta and 1 - theta are alike.
 
         D is the same when zeros and ones swap, so the integrand is even in theta - 1/2, unless a
-        criterion tells zeros from ones.
+        criterion distinguishes zeros and ones.
         """
         rule = theta_rule(sum(self.class_counts), alpha, self.interval, refine=refine)
         even = self.where is None or self.where.swaps_zeros_and_ones
