@@ -44,20 +44,24 @@ def true_class_1(X, columns, psi, phi):
     return (weight @ phi[:, 0]) / weight.sum(axis=1)
 
 
-def optimism(seeds):
-    """Actual minus expected error of both models, one entry for each seed."""
-    found = {"corrected": [], "uncorrected": []}
+CORRECTIONS = {"corrected": "selection", "uncorrected": None}
+
+
+def optimism(seeds, names=tuple(CORRECTIONS), **params):
+    """Actual minus expected error of both models, or of one, an entry for each seed."""
+    found = {name: [] for name in names}
     for seed in seeds:
         X, y, truth = draw_all(seed, fewest=5)
-        for name, correction in {"corrected": "selection", "uncorrected": None}.items():
+        for name in names:
             model = SelectiveMixture(
                 n_features_to_select=K,
-                correction=correction,
+                correction=CORRECTIONS[name],
                 class_pseudocounts=PSEUDOCOUNTS,
                 alpha_prior=ALPHA_PRIOR,
                 response_prior=RESPONSE_PRIOR,
                 random_state=seed,
                 **CHAINS,
+                **params,
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # short chains: their noise averages out

@@ -23,13 +23,52 @@ from oracles import (
 from scipy import stats
 
 
+def information_of_column(x, y):
+    """Return exp(n I(x, y)), I the mutual information: a rational number, in the order of I."""
+
+    def power(counts):
+        product = 1
+        for count in counts:
+            product *= count**count
+        return product
+
+    pairs = Counter(zip(x, y, strict=True)).values()
+    margins = power(Counter(x).values()) * power(Counter(y).values())
+    return Fraction(power([len(y)]) * power(pairs), margins)
+
+
+def difference_of_column(x, y):
+    """Return the share of ones in class 1 less that in class 0, with its sign."""
+    ones = Counter(label for cell, label in zip(x, y, strict=True) if cell)
+    return Fraction(ones[1], y.count(1)) - Fraction(ones[0], y.count(0))
+
+
+def chi_square_of_ones(x, y):
+    """Return the chi-square of the numbers of ones in both classes, 0 without ones.
+
+    Zeros do not count, so a rare feature is stronger than its complement.
+    """
+    total = Fraction(0)
+    for label in (0, 1):
+        expected = Fraction(sum(x) * y.count(label), len(y))
+        ones = sum(cell for cell, of in zip(x, y, strict=True) if of == label)
+        total += (ones - expected) ** 2 / expected if expected else 0
+    return total
+
+
+def remainder_of_column(x, y):
+    """Return an order that no statistic has: 3 I0 + 5 I1 modulo 7."""
+    ones = Counter(label for cell, label in zip(x, y, strict=True) if cell)
+    return Fraction((3 * ones[0] + 5 * ones[1]) % 7)
+
+
 @cache
-def enumerated_columns(z, y):
-    """Go through all columns: how many have each (ones in component 0, ones in 1, COR^2)."""
+def enumerated_columns(z, y, strength=squared_correlation_of_column):
+    """Go through all columns: how many have each (ones in component 0, ones in 1, strength)."""
     found = Counter()
     for x in itertools.product((0, 1), repeat=len(y)):
         ones = [sum(cell for cell, label in zip(x, z, strict=True) if label == c) for c in (0, 1)]
-        found[ones[0], ones[1], squared_correlation_of_column(x, y)] += 1
+        found[ones[0], ones[1], strength(x, y)] += 1
     return found
 
 
@@ -40,12 +79,12 @@ def probability_of_column(alpha, low, high, ones0, ones1, size0, size1):
     return integrate_polynomial(polynomial, low, high)
 
 
-def exact_probabilities(z, y, alpha, low, high, gamma_squared):
-    """Return P(COR^2 < gamma^2), P(=) and P(>) as fractions; z and y are tuples."""
+def exact_probabilities(z, y, alpha, low, high, bound, strength=squared_correlation_of_column):
+    """Return P(strength < bound), P(=) and P(>) as fractions; z and y are tuples."""
     size0, size1 = z.count(0), z.count(1)
     total = {-1: Fraction(0), 0: Fraction(0), 1: Fraction(0)}
-    for (ones0, ones1, value), number in enumerated_columns(z, y).items():
-        side = (value > gamma_squared) - (value < gamma_squared)
+    for (ones0, ones1, value), number in enumerated_columns(z, y, strength).items():
+        side = (value > bound) - (value < bound)
         one = probability_of_column(alpha, low, high, ones0, ones1, size0, size1)
         total[side] += number * one
     return total[-1], total[0], total[1]

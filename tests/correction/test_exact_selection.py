@@ -129,6 +129,6 @@ def test_every_squared_correlation_is_recognised_from_its_float():
         for i0 in range(0, n0 + 1, 3):
             for i1 in range(n1 + 1):
                 exact = discard.squared_correlation(i0, i1, n0, n1)
-                assert exact_selection._attained(float(exact), n0, n1) == exact
+                assert exact_selection.attained(float(exact), n0, n1) == exact
         beside = float(discard.squared_correlation(1, n1 - 1, n0, n1)) * (1 + 1e-7)
-        assert exact_selection._attained(beside, n0, n1) == Fraction(beside)
+        assert exact_selection.attained(beside, n0, n1) == Fraction(beside)

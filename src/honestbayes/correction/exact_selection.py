@@ -50,7 +50,7 @@ def formula(model: FeatureModel, criterion: Criterion, event: Event) -> ExactLog
     ):
         return None
     bounds = [
-        _attained(to_r_squared(event.bound, sum(group.observed), 2), *group.observed)
+        attained(to_r_squared(event.bound, sum(group.observed), 2), *group.observed)
         for group in event.groups
     ]
 
@@ -85,7 +85,7 @@ def _log_prob_real(nodes: HyperNodes, event: Event, criterion: Criterion) -> Flo
     return log_prob_all_discarded(event.groups, bound, nodes.atoms, nodes.mixing)
 
 
-def _attained(r_squared: float, n0: int, n1: int) -> Fraction:
+def attained(r_squared: float, n0: int, n1: int) -> Fraction:
     """Return the squared correlation that a bound in floating point stands for, exactly.
 
     One that some counts attain, if there is such a one within rounding: with s ones in all, of

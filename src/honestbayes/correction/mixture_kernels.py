@@ -167,6 +167,64 @@ def tied_given_ones(
 
 
 @kernel()
+def _both_tails(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return P(fewer than k of m draws are in class 1) and P(k or more), shape (M, ones + 2)."""
+    n_rows, width = rows.shape
+    fewer = np.zeros((n_rows, width + 1))
+    more = np.zeros((n_rows, width + 1))
+    for m in range(n_rows):
+        for k in range(width):
+            fewer[m, k + 1] = fewer[m, k] + rows[m, k]
+        for k in range(width - 1, -1, -1):
+            more[m, k] = more[m, k + 1] + rows[m, k]
+    return fewer, more
+
+
+@kernel()
+def region_given_ones(
+    a: int,
+    b: int,
+    n0: int,
+    n1: int,
+    run: IntArray,
+    first: IntArray,
+    stop: IntArray,
+    out: FloatArray,
+) -> None:
+    """Fill ``out[m0, m1]`` with the probability of any region, given the ones in each component.
+
+    With s ones in all the region is ``first[r] <= I1 < stop[r]``, r from ``run[s]`` to
+    ``run[s + 1]``.
+    """
+    rows0, low0, high0 = hypergeometric_rows(n0 - a, n1 - b)
+    rows1, low1, high1 = hypergeometric_rows(a, b)
+    fewer, more = _both_tails(rows1)
+    for m0 in range(rows0.shape[0]):
+        for m1 in range(rows1.shape[0]):
+            low, high = low1[m1], high1[m1]
+            mode = int((m1 + 1.0) * (b + 1.0) / (a + b + 2.0))
+            total = 0.0
+            for r in range(run[m0 + m1], run[m0 + m1 + 1]):
+                for i in range(
+                    max(low0[m0], first[r] - high), min(high0[m0], stop[r] - 1 - low) + 1
+                ):
+                    # With i ones of class 1 in component 0, component 1 has from p to q - 1.
+                    p, q = max(first[r] - i, low), min(stop[r] - i, high + 1)
+                    # Of both tails the one that ends nearer: a difference of the other would lose
+                    # the digits of a small probability.
+                    if p == low:
+                        inside = fewer[m1, q]
+                    elif q > high or p > mode:
+                        inside = more[m1, p] - more[m1, q]
+                    elif q <= mode:
+                        inside = fewer[m1, q] - fewer[m1, p]
+                    else:
+                        inside = more[m1, p] - more[m1, q]
+                    total += rows0[m0, i] * inside
+            out[m0, m1] = total
+
+
+@kernel()
 def _add_mirror_image(table: FloatArray) -> None:
     """Add to each entry the one with zeros and ones swapped, in place."""
     # (m0, m1) becomes (size0 - m0, size1 - m1), which is the flat table read backwards; the

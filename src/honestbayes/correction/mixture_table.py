@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from honestbayes.correction.discard import region
+from honestbayes.correction.discard import CountRegion, region
 from honestbayes.correction.event import Event, event_of
 from honestbayes.likelihood.counts import TABLES_UP_TO
 from honestbayes.likelihood.quadrature import ThetaRule, theta_rule
 from honestbayes.selection import Selection
 from honestbayes.threads import one_blas_thread
-from honestbayes.types import FloatArray, IntArray
+from honestbayes.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from honestbayes.correction.mixture_kernels import TableArrays
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 # is free of alpha and theta; Q, from two beta-binomials, depends on the labels only through a + b.
 # --------------------------------------------------------------------------------------------------
 
+
+_ANY_FORM = 2.0
+"""How many times as long D takes for a region without the form of the correlation's."""
 
 _STACKED = 4_000_000
 """Numbers held at once in a stack of D, or of Q."""
@@ -61,11 +64,14 @@ class MixtureFactor:
         The squared bound on the correlation.
     interval : tuple of float
         Bounds of the uniform prior of theta.
+    where : MixtureRegion, optional
+        The counts beyond the bound of another criterion than the correlation, instead of gamma.
     """
 
     class_counts: tuple[int, int]
     gamma_squared: Fraction
     interval: tuple[float, float] = (0.0, 1.0)
+    where: MixtureRegion | None = None
 
     def probabilities(
         self, states: IntArray, alphas: FloatArray, *, refine: float = 1.0
@@ -89,7 +95,10 @@ class MixtureFactor:
             members = np.flatnonzero(size == total)
             of_size = self._of_one_size(same[members], alphas, refine)
             beyond[members], tied[members] = of_size
-        if self.gamma_squared == 0:
+        if self.where is not None:
+            # Where nearly all counts attain the bound, the sum may exceed what is left by rounding.
+            tied = 1.0 - beyond if self.where.never_below else np.minimum(tied, 1.0 - beyond)
+        elif self.gamma_squared == 0:
             tied = 1.0 - beyond
         return beyond[position], tied[position]
 
@@ -101,6 +110,15 @@ class MixtureFactor:
         columns = [event.log_prob(beyond[:, t, None], tied[:, t, None]) for t in range(alphas.size)]
         return np.stack(columns, axis=1)
 
+    @property
+    def cost(self) -> float:
+        """How many times as long exact values take as those of the correlation."""
+        if self.where is None:
+            return 1.0
+        n0, n1 = self.class_counts
+        more_states = 2.0 if n0 == n1 and not self.where.swaps_classes else 1.0
+        return more_states * (_ANY_FORM if self.where.first_beyond is None else 1.0)
+
     def _check(self, states: IntArray) -> None:
         if np.any(states < 0) or np.any(states > np.array(self.class_counts)):
             msg = "a component has a negative number of cases of a class, or more than there are."
@@ -109,7 +127,8 @@ class MixtureFactor:
     def _representatives(self, states: IntArray) -> tuple[IntArray, IntArray]:
         """Return one of the states that have the same value for certain, and where each one is.
 
-        The components may swap names, and classes of the same size may too.
+        The components may swap names, and classes of the same size may too, unless a criterion
+        distinguishes them.
         """
         counts = np.array(self.class_counts)
         other = counts - states
@@ -117,7 +136,7 @@ class MixtureFactor:
             (other.sum(axis=1) == states.sum(axis=1)) & (other[:, 0] < states[:, 0])
         )
         same = np.where(swap[:, None], other, states)
-        if counts[0] == counts[1]:
+        if counts[0] == counts[1] and (self.where is None or self.where.swaps_classes):
             same = np.sort(same, axis=1)
         distinct, position = np.unique(same, axis=0, return_inverse=True)
         return distinct.astype(np.int64), position.ravel()
@@ -146,6 +165,8 @@ class MixtureFactor:
         from honestbayes.correction import mixture_kernels
 
         n0, n1 = self.class_counts
+        if self.where is not None:
+            return self.where.given_ones(a, b)
         where = region(n0, n1, self.gamma_squared)
         first = _first_beyond(n0, n1, self.gamma_squared)
         beyond = np.empty((n0 + n1 - a - b + 1, a + b + 1))
@@ -175,10 +196,12 @@ class MixtureFactor:
     def _folded_rule(self, alpha: float, refine: float) -> ThetaRule:
         """Return a rule over theta; over half of it where theta and 1 - theta are alike.
 
-        D is the same when zeros and ones swap, so the integrand is even in theta - 1/2.
+        D is the same when zeros and ones swap, so the integrand is even in theta - 1/2, unless a
+        criterion distinguishes zeros and ones.
         """
         rule = theta_rule(sum(self.class_counts), alpha, self.interval, refine=refine)
-        if self.interval[0] + self.interval[1] != 1.0:
+        even = self.where is None or self.where.swaps_zeros_and_ones
+        if self.interval[0] + self.interval[1] != 1.0 or not even:
             return rule
         half = (rule.theta.size + 1) // 2
         weight = 2.0 * rule.weight[:half]
@@ -208,6 +231,109 @@ def _first_beyond(n0: int, n1: int, gamma_squared: Fraction) -> IntArray:
     for i1 in range(n1, -1, -1):
         first[i1 : i1 + n_beyond[i1]] = i1
     return first
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixtureRegion:
+    """The counts beyond a bound by any criterion, and those that attain it, by numbers of ones.
+
+    For s ones in all, the values of I1 in a set form runs ``first[r] <= I1 < stop[r]``, r from
+    ``run[s]`` to ``run[s + 1]``. The correlation has symmetries that another criterion need not
+    have; whether it does is read off the region itself.
+
+    Attributes
+    ----------
+    class_counts : tuple of int
+        n0 and n1.
+    beyond, tied : tuple of ndarray of int
+        ``run``, of shape (n + 2,), ``first`` and ``stop`` of both sets.
+    swaps_zeros_and_ones, swaps_classes : bool
+        Whether both sets stay what they are when zeros and ones swap, or the classes (which takes
+        classes of the same size).
+    never_below : bool
+        Whether all counts are beyond the bound or attain it.
+    first_beyond : ndarray of shape (n + 1,) or None
+        Where the set beyond the bound is I1 >= first_beyond[s] and its mirror image, zeros and ones
+        swapped: then the sum of the correlation serves it.
+    """
+
+    class_counts: tuple[int, int]
+    beyond: tuple[IntArray, IntArray, IntArray]
+    tied: tuple[IntArray, IntArray, IntArray]
+    swaps_zeros_and_ones: bool
+    swaps_classes: bool
+    never_below: bool
+    first_beyond: IntArray | None
+
+    @classmethod
+    def of_counts(cls, where: CountRegion) -> MixtureRegion:
+        """Return the form of a region that its masks determine."""
+        n0, n1 = (size - 1 for size in where.beyond.shape)
+        masks = (where.beyond, where.tied)
+        mirrored = all(np.array_equal(mask, mask[::-1, ::-1]) for mask in masks)
+        return cls(
+            class_counts=(n0, n1),
+            beyond=_runs(where.beyond),
+            tied=_runs(where.tied),
+            swaps_zeros_and_ones=mirrored,
+            swaps_classes=n0 == n1 and all(np.array_equal(mask, mask.T) for mask in masks),
+            never_below=bool(np.all(where.beyond | where.tied)),
+            first_beyond=_first_of_mask(where.beyond) if mirrored else None,
+        )
+
+    def given_ones(self, a: int, b: int) -> tuple[FloatArray, FloatArray | None]:
+        """Return D_ab: P(beyond) and P(tied), None for 0, given the ones in each component."""
+        from honestbayes.correction import mixture_kernels
+
+        n0, n1 = self.class_counts
+        beyond = np.empty((n0 + n1 - a - b + 1, a + b + 1))
+        if self.first_beyond is None:
+            mixture_kernels.region_given_ones(a, b, n0, n1, *self.beyond, beyond)
+        else:
+            mixture_kernels.beyond_given_ones(a, b, n0, n1, self.first_beyond, beyond)
+        if self.tied[1].size == 0 or self.never_below:
+            return beyond, None
+        tied = np.empty_like(beyond)
+        mixture_kernels.region_given_ones(a, b, n0, n1, *self.tied, tied)
+        return beyond, tied
+
+
+def _by_ones(mask: BoolArray) -> tuple[BoolArray, IntArray, IntArray]:
+    """Return a mask of counts by s = I0 + I1 and I1, and the range of I1 for each s."""
+    n0, n1 = (size - 1 for size in mask.shape)
+    s, i1 = np.arange(n0 + n1 + 1)[:, None], np.arange(n1 + 1)
+    i0 = np.clip(s - i1, 0, n0)
+    possible = i0 == s - i1
+    return mask[i0, i1] & possible, np.maximum(s[:, 0] - n0, 0), np.minimum(s[:, 0], n1)
+
+
+def _runs(mask: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the runs of I1 that a mask has for each s."""
+    inside, _, _ = _by_ones(mask)
+    padded = np.pad(inside, ((0, 0), (1, 1))).astype(np.int64)
+    step = np.diff(padded, axis=1)
+    of_s, first = np.nonzero(step == 1)
+    stop = np.nonzero(step == -1)[1]
+    run = np.searchsorted(of_s, np.arange(inside.shape[0] + 1))
+    return run.astype(np.int64), first.astype(np.int64), stop.astype(np.int64)
+
+
+def _first_of_mask(mask: BoolArray) -> IntArray | None:
+    """Return what `_first_beyond` does, or None where a mask has another form.
+
+    The mask is its own mirror image. Its half in which ones go with class 1 must be what is from
+    some I1 on, and it has nothing between both halves.
+    """
+    n0, n1 = (size - 1 for size in mask.shape)
+    inside, low, high = _by_ones(mask)
+    s, i1 = np.arange(n0 + n1 + 1)[:, None], np.arange(n1 + 1)
+    excess = (n0 + n1) * i1 - n1 * s
+    if np.any(inside & (excess == 0)):
+        return None
+    upper = inside & (excess > 0)
+    first = np.where(upper.any(axis=1), upper.argmax(axis=1), n0 + n1 + 1)
+    expected = (i1 >= first[:, None]) & (i1 >= low[:, None]) & (i1 <= high[:, None])
+    return first.astype(np.int64) if np.array_equal(upper, expected) else None
 
 
 def _pmf_table(n: int, alpha: float, rule: ThetaRule) -> FloatArray:
@@ -341,13 +467,20 @@ class MixtureTable:
         return result
 
 
-def mixture_table(selection: Selection, interval: tuple[float, float] = (0.0, 1.0)) -> MixtureTable:
-    """Return the table for a selection of complete binary features by their correlation."""
+def mixture_table(
+    selection: Selection,
+    interval: tuple[float, float] = (0.0, 1.0),
+    where: MixtureRegion | None = None,
+) -> MixtureTable:
+    """Return the table for a selection of complete binary features.
+
+    They were selected by their correlation, or by another criterion: ``where`` is its region.
+    """
     counts = selection.class_counts
     if len(counts) != 2 or any(group.observed != counts for group in selection.groups):
         msg = "the mixture needs two classes and discarded features without missing cells."
         raise ValueError(msg)
-    factor = MixtureFactor((counts[0], counts[1]), selection.gamma_squared, interval)
+    factor = MixtureFactor((counts[0], counts[1]), selection.gamma_squared, interval, where)
     return build_table(factor, event_of(selection, selection.gamma))
 
 
@@ -356,14 +489,14 @@ def build_table(factor: MixtureFactor, event: Event) -> MixtureTable:
     n0, n1 = factor.class_counts
     if _n_discarded(event) == 0:
         return _certain(factor, event)
-    size = _first_size(n0, n1)
+    size = _first_size(n0, n1, factor.cost)
     with one_blas_thread():
         exact = _ExactValues(factor, event)
         while True:
             table = exact.table(_nodes(n0, size), _nodes(n1, size))
             larger = int(np.ceil(_MORE_NODES * size))
             enough = table.accurate_from() <= _ACCURATE_FROM or size > max(n0, n1)
-            if enough or _seconds(n0, n1, larger) > _AFFORDABLE:
+            if enough or factor.cost * _seconds(n0, n1, larger) > _AFFORDABLE:
                 return table
             size = larger
 
@@ -474,13 +607,13 @@ def _seconds(n0: int, n1: int, size: int) -> float:
     return states * (1e-4 + 5.5e-12 * n**3) + min(states, n / 2) * 4.3e-8 * n**2
 
 
-def _first_size(n0: int, n1: int) -> int:
+def _first_size(n0: int, n1: int, cost: float = 1.0) -> int:
     """Return the number of nodes in each class: all integers, what is needed, or affordable."""
     everything = max(n0, n1) + 1
-    if _seconds(n0, n1, everything) <= _CHEAP:
+    if cost * _seconds(n0, n1, everything) <= _CHEAP:
         return everything
     size = int(_NODES_NEEDED * np.sqrt((n0 + n1) / _ACCURATE_FROM))
-    while size > _FEWEST_NODES and _seconds(n0, n1, size) > _AFFORDABLE:
+    while size > _FEWEST_NODES and cost * _seconds(n0, n1, size) > _AFFORDABLE:
         size -= 1
     return size
 

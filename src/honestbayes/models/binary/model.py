@@ -679,18 +679,23 @@ def _regions_by_criterion(
     """Return the counts beyond the bound in each discarded group; None for the correlation."""
     if selection is None or criterion is None:
         return None
-    if max(selection.class_counts) > TABLES_UP_TO:
-        msg = (
-            f"criterion={criterion.name!r} with correction='selection' goes through all counts of "
-            f"both classes, of up to {TABLES_UP_TO} cases each; use correction='counts'."
-        )
-        raise ValueError(msg)
+    check_all_counts(selection.class_counts, criterion, "correction='counts'")
     bound = selection.strength_bound
     assert bound is not None
     return [
         region_by_criterion(group.observed[0], group.observed[1], criterion, bound)
         for group in selection.groups
     ]
+
+
+def check_all_counts(class_counts: Sequence[int], criterion: Criterion, instead: str) -> None:
+    """Refuse classes of more cases than the region of a criterion is listed for."""
+    if max(class_counts) > TABLES_UP_TO:
+        msg = (
+            f"criterion={criterion.name!r} with correction='selection' goes through all counts of "
+            f"both classes, of up to {TABLES_UP_TO} cases each; use {instead}."
+        )
+        raise ValueError(msg)
 
 
 def scan_range(prior: AlphaPrior) -> tuple[float, float]:
@@ -976,18 +981,7 @@ def fit_screening(
     learned: LearnedPrior | None = None,
 ) -> BernoulliFit:
     """Select, correct and fit from counts; a prior that is given is not learned again."""
-    if settings.model.criterion is not None:
-        selection = _select_by_criterion(
-            screening, settings, settings.model.criterion, random_state
-        )
-        return fit_selection(screening, selection, settings, learned)
-    selection = select(
-        screening,
-        n_features=settings.n_features,
-        threshold=settings.threshold,
-        always_keep=settings.always_keep,
-        random_state=random_state,
-    )
+    selection = select_columns(screening, settings, settings.model.criterion, random_state)
     return fit_selection(screening, selection, settings, learned)
 
 
@@ -1006,12 +1000,21 @@ def column_strengths(screening: Screening, criterion: Criterion) -> FloatArray:
     return strength[index.ravel()]
 
 
-def _select_by_criterion(
+def select_columns(
     screening: Screening,
-    settings: BernoulliSettings,
-    criterion: Criterion,
+    settings: SelectionSettings,
+    criterion: Criterion | None,
     random_state: np.random.RandomState | None,
 ) -> Selection:
+    """Select binary columns by their correlation, or by another criterion of their counts."""
+    if criterion is None:
+        return select(
+            screening,
+            n_features=settings.n_features,
+            threshold=settings.threshold,
+            always_keep=settings.always_keep,
+            random_state=random_state,
+        )
     outcome = rank_by_criterion(
         column_strengths(screening, criterion),
         criterion.name,

@@ -152,6 +152,8 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
     normal_scores : bool, default=False
         Whether each column becomes the normal quantiles of its ranks among the training rows, so
         that neither its unit nor single outlying values matter.
+    criterion : {"correlation", "f", "t"}, default="correlation"
+        What features are ranked by. The three names give the same ranking.
     {chain_parameters}
     random_state : int, RandomState or None, default=None
         Seed of the chains.
@@ -249,6 +251,7 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
         class_prior: Any = None,
         recalibrate: Literal["bayes", "slope"] | None = "bayes",
         normal_scores: bool = False,
+        criterion: Literal["correlation", "f", "t"] = "correlation",
         n_chains: int = 4,
         n_draws: int = 500,
         n_warmup: int = 200,
@@ -270,6 +273,7 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
         self.class_prior = class_prior
         self.recalibrate = recalibrate
         self.normal_scores = normal_scores
+        self.criterion = criterion
         self.n_chains = n_chains
         self.n_draws = n_draws
         self.n_warmup = n_warmup
@@ -285,7 +289,7 @@ class SelectiveFactorClassifier(FactorEstimator, SampledClassifier):
         sampling = self._sampling()
         source = real_source(X, type(self).__name__)
         always = self._always_kept(source.feature_names, source.shape[1])
-        settings = classifier_settings(self.get_params(deep=False), always)
+        settings = classifier_settings(self.get_params(deep=False), always, labels.classes)
         self.feature_prior_, self.correction_ = settings.feature_prior, settings.correction
         n_factors = 1 if self.n_factors == "auto" else int(self.n_factors)
         return [
@@ -390,6 +394,8 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         features were discarded. None: do not. "auto": selection.
     always_keep : list of names or indices, or mask, optional
         Features kept by design, without ranking.
+    criterion : {"correlation", "f", "t"}, default="correlation"
+        What features are ranked by. The three names give the same ranking.
     {chain_parameters}
     random_state : int, RandomState or None, default=None
         Seed of the chains.
@@ -448,6 +454,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         n_factors: int | Literal["auto"] = "auto",
         correction: Literal["auto", "selection"] | None = "auto",
         always_keep: Any = None,
+        criterion: Literal["correlation", "f", "t"] = "correlation",
         n_chains: int = 4,
         n_draws: int = 500,
         n_warmup: int = 200,
@@ -462,6 +469,7 @@ class SelectiveFactorRegressor(RegressorMixin, FactorEstimator, KeptColumns, Sav
         self.n_factors = n_factors
         self.correction = correction
         self.always_keep = always_keep
+        self.criterion = criterion
         self.n_chains = n_chains
         self.n_draws = n_draws
         self.n_warmup = n_warmup

@@ -18,6 +18,7 @@ from honestbayes.base.explanation import by_design
 from honestbayes.base.parameters import (
     Correction,
     SelectionSettings,
+    criterion_of,
     prior_and_correction,
     selection_rule,
     true_or_false,
@@ -501,9 +502,12 @@ def check_chains_and_factors(params: Mapping[str, Any]) -> None:
     check_chain_parameters(params)
 
 
-def classifier_settings(params: Mapping[str, Any], always_keep: BoolArray) -> FactorSettings:
+def classifier_settings(
+    params: Mapping[str, Any], always_keep: BoolArray, classes: AnyArray | None = None
+) -> FactorSettings:
     """Validate the classifier's parameters, and return them as settings."""
     check_chains_and_factors(params)
+    _refuse_criterion(params, classes)
     if not isinstance(params["factor_shifts"], bool | np.bool_):
         msg = f"factor_shifts={params['factor_shifts']!r} is neither True nor False."
         raise ValueError(msg)
@@ -523,11 +527,28 @@ def classifier_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Fa
 def regressor_settings(params: Mapping[str, Any], always_keep: BoolArray) -> FactorSettings:
     """Validate the regressor's parameters, and return them as settings."""
     check_chains_and_factors(params)
+    _refuse_criterion(params, None)
     if params["correction"] not in ("auto", "selection", None):
         msg = f"correction={params['correction']!r} is not one of 'auto', 'selection', None."
         raise ValueError(msg)
     correction: Correction = None if params["correction"] is None else "selection"
     return _settings(params, always_keep, "learned", correction)
+
+
+def _refuse_criterion(params: Mapping[str, Any], classes: AnyArray | None) -> None:
+    """Refuse criteria that do not rank as r squared does.
+
+    The probability that features were discarded, given the scores, would have to be simulated in
+    each state of a chain: docs/factors.rst has what that takes.
+    """
+    criterion = criterion_of(params, "real", ("correlation", "f", "t"), classes)
+    if criterion is not None:
+        msg = (
+            f"criterion={criterion.name!r} is not available for factor models, which have a "
+            "formula for 'correlation', 'f' and 't' only; use one of these, or "
+            "SelectiveGaussianNB with this criterion."
+        )
+        raise ValueError(msg)
 
 
 def _settings(

@@ -76,6 +76,12 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
         value.
     binarize : {"auto", "median"}, float or None, default="auto"
         How values become 0/1, as in `SelectiveBernoulliNB`.
+    criterion : {"correlation", "f", "t", "chi2", "mutual_information"} or callable, \
+default="correlation"
+        What features are ranked by. A function gets a column without its missing cells and the
+        classes of its cases, and returns a number, larger for features to keep; it must not depend
+        on the order of the cases. With ``correction="selection"`` the probability that features
+        were discarded is then a sum over all counts of both classes.
     {chain_parameters}
     thin : int, default=10
         Number of sweeps for each draw.
@@ -144,6 +150,7 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
         theta_prior: tuple[float, float] = (0.0, 1.0),
         n_alpha: int | None = None,
         binarize: BinarizeOption = "auto",
+        criterion: Any = "correlation",
         n_chains: int = 4,
         n_draws: int = 500,
         n_warmup: int = 200,
@@ -166,6 +173,7 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
         self.theta_prior = theta_prior
         self.n_alpha = n_alpha
         self.binarize = binarize
+        self.criterion = criterion
         self.n_chains = n_chains
         self.n_draws = n_draws
         self.n_warmup = n_warmup
@@ -184,7 +192,7 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
     def _training_parts(self, X: Any, labels: TrainingLabels) -> list[MixtureTraining]:
         source = as_source(X)
         mask = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
-        chosen = mixture_settings(self.get_params(deep=False), mask)
+        chosen = mixture_settings(self.get_params(deep=False), mask, labels.classes)
         self.correction_ = "selection" if chosen.model.correct else None
         both = (labels.classes, labels.codes == 1)
         rows = TrainingRows.screened(source, both, self.binarize, self.random_state)

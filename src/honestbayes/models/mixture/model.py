@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from scipy.special import logsumexp
 from honestbayes.base.explanation import by_design
 from honestbayes.base.parameters import (
     SelectionSettings,
+    criterion_of,
     positive_pair,
     selection_rule,
     theta_interval,
@@ -25,7 +26,9 @@ from honestbayes.base.parameters import (
 )
 from honestbayes.base.part import Describe, FoldMemo, tie_breaker
 from honestbayes.base.sampled import SampledTraining, check_chain_parameters
-from honestbayes.correction.mixture_table import MixtureTable, mixture_table
+from honestbayes.correction.discard import region_by_criterion
+from honestbayes.correction.exact_selection import attained
+from honestbayes.correction.mixture_table import MixtureRegion, MixtureTable, mixture_table
 from honestbayes.data import Binarization, as_source
 from honestbayes.data.source import dense_values
 from honestbayes.files.fields import (
@@ -45,12 +48,19 @@ from honestbayes.files.fields import (
 )
 from honestbayes.likelihood.quadrature import AlphaPrior, paper_alpha_nodes
 from honestbayes.models.binary.estimator import renumbered
-from honestbayes.models.binary.model import FeatureTable, TrainingRows, ZeroOne
+from honestbayes.models.binary.model import (
+    FeatureTable,
+    TrainingRows,
+    ZeroOne,
+    check_all_counts,
+    select_columns,
+)
 from honestbayes.sampling.chains import Form, Info, State
 from honestbayes.sampling.draws import Draws, draws_from_plain
 from honestbayes.sampling.runs import Sampling, sample
-from honestbayes.selection import DiscardedGroup, Selection, select
+from honestbayes.selection import DiscardedGroup, Selection
 from honestbayes.selection.counts import Screening
+from honestbayes.selection.criteria import Criterion
 from honestbayes.tabular import Tabular
 from honestbayes.types import AnyArray, BoolArray, FloatArray, IntArray
 
@@ -79,6 +89,8 @@ class MixtureSettings:
         Bounds of theta.
     n_alpha : int or None
         How many prior quantiles alphas may take; None: any value.
+    criterion : Criterion or None
+        What features are ranked by, where it is not the correlation.
     """
 
     correct: bool
@@ -87,6 +99,9 @@ class MixtureSettings:
     response_prior: AlphaPrior
     theta_range: tuple[float, float]
     n_alpha: int | None
+    # A checkpoint is recognised by the text of settings, and a function has another one in each
+    # process. The record of the selection names the criterion there.
+    criterion: Criterion | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +112,13 @@ class MixtureChoices(SelectionSettings):
     thin: int
 
 
-def mixture_settings(params: Mapping[str, Any], always_keep: BoolArray) -> MixtureChoices:
-    """Validate the constructor's parameters, and return them as settings."""
+def mixture_settings(
+    params: Mapping[str, Any], always_keep: BoolArray, classes: AnyArray | None = None
+) -> MixtureChoices:
+    """Validate the constructor's parameters, and return them as settings.
+
+    ``classes`` are the labels that a user's criterion gets.
+    """
     n_features, threshold = selection_rule(params, int(np.sum(~always_keep)))
     if params["correction"] not in ("auto", "selection", None):
         msg = f"correction={params['correction']!r} is not one of 'auto', 'selection', None."
@@ -111,6 +131,7 @@ def mixture_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Mixtu
         response_prior=AlphaPrior(*positive_pair(params, "response_prior")),
         theta_range=theta_interval(params),
         n_alpha=None if params["n_alpha"] is None else whole_number(params, "n_alpha", 1),
+        criterion=criterion_of(params, "categorical", ("correlation",), classes),
     )
     return MixtureChoices(
         n_features=n_features,
@@ -190,6 +211,9 @@ def event_table(selection: Selection, settings: MixtureSettings) -> MixtureTable
     says nothing, and does not count.
     """
     selection = renumbered(selection)
+    where = None
+    if settings.correct and settings.criterion is not None and selection.n_discarded:
+        selection, where = _bound_by_criterion(selection, settings.criterion)
     groups = [group for group in selection.groups if min(group.observed) > 0]
     n_discarded = sum(group.n_discarded for group in groups)
     merged: tuple[DiscardedGroup, ...] = ()
@@ -197,13 +221,33 @@ def event_table(selection: Selection, settings: MixtureSettings) -> MixtureTable
         # A complete feature cannot be tied where those with missing cells are; at 0 all are tied.
         complete = [group for group in groups if group.observed == selection.class_counts]
         n_tied = sum(group.n_tied for group in complete)
-        if selection.gamma_squared == 0:
+        if selection.gamma_squared == 0 if where is None else where.never_below:
             n_tied = n_discarded
         merged = (DiscardedGroup(selection.class_counts, n_discarded, n_tied),)
     width = len(selection.columns) + sum(group.n_discarded for group in merged)
     return mixture_table(
-        replace(selection, groups=merged, n_features_in=width), settings.theta_range
+        replace(selection, groups=merged, n_features_in=width), settings.theta_range, where
     )
+
+
+def _bound_by_criterion(
+    selection: Selection, criterion: Criterion
+) -> tuple[Selection, MixtureRegion | None]:
+    """Return the selection and the region of counts that its bound stands for.
+
+    A criterion that ranks complete columns as r squared does has the event of the correlation.
+    Then there is no region, and the selection has the bound on the correlation.
+    """
+    bound, (n0, n1) = selection.strength_bound, selection.class_counts
+    assert bound is not None
+    if criterion.r_squared is None:
+        check_all_counts((n0, n1), criterion, "criterion='chi2'")
+        return selection, MixtureRegion.of_counts(region_by_criterion(n0, n1, criterion, bound))
+    gamma_squared = attained(criterion.r_squared(bound, n0 + n1, 2), n0, n1)
+    same = replace(
+        selection, criterion="correlation", strength_bound=None, gamma_squared=gamma_squared
+    )
+    return same, None
 
 
 def missing_share(selection: Selection) -> float:
@@ -534,12 +578,11 @@ class MixtureTraining(SampledTraining):
     def _run(self, statistic: _Statistic, sampling: Sampling) -> MixturePart:
         """Select, and run chains, given the counts of some rows."""
         settings, (rows, screening) = self.settings, statistic
-        selection = select(
+        selection = select_columns(
             screening,
-            n_features=settings.n_features,
-            threshold=settings.threshold,
-            always_keep=settings.always_keep,
-            random_state=tie_breaker(self.rows.random_state),
+            settings,
+            settings.model.criterion,
+            tie_breaker(self.rows.random_state),
         )
         columns = np.array(selection.columns, dtype=np.int64)
         binarization = screening.binarization.take(columns)
