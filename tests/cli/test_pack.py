@@ -168,7 +168,7 @@ def test_what_cannot_be_packed_is_refused_in_one_line(here, run):
         assert complaint in run("pack", *words, cwd=here).refused()
         assert not (here / "s").exists()
     run("pack", "t.npy", "bare", "-q", cwd=here).done()
-    assert "is a packed store without classes" in run("fit", "bare", cwd=here).refused()
+    assert "bare has no classes; give them with" in run("fit", "bare", cwd=here).refused()
     assert (
         "has no column 'status'" in run("fit", "store", *OPTIONS["t.csv"][:2], cwd=here).refused()
     )
@@ -207,3 +207,13 @@ def test_packing_that_was_stopped_goes_on_by_the_same_command(here, run, monkeyp
     run(*words, "-q", cwd=here).done()
     assert {path.name: path.read_bytes() for path in (here / "store").iterdir()} == whole
     assert not (here / "store.partial").exists()
+
+
+def test_a_model_of_one_store_predicts_another_which_needs_no_classes(here, run):
+    for name, words in (("first", OPTIONS["t.csv"]), ("second", ("--ignore", "status"))):
+        words = (*words, "--ignore", "id") if name == "second" else words
+        run("pack", "t.csv", name, *words, "-q", cwd=here).done()
+    run("fit", "first", "--model", "binary", "--out", "m.honestbayes", "-q", cwd=here).done()
+    assert run("predict", "m.honestbayes", "second", "--out", "p.csv", cwd=here).code == 0
+    assert run("predict", "m.honestbayes", "first", "--out", "q.csv", cwd=here).code == 0
+    assert (here / "p.csv").read_text() == (here / "q.csv").read_text()

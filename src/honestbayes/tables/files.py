@@ -418,7 +418,7 @@ class MatrixReader:
 
 
 def open_store_table(path: Path, words: Mapping[str, Any]) -> TableFile:
-    """Open a packed store with its classes, which become the column y."""
+    """Open a packed store; its classes, if it has any, become the column y."""
     from honestbayes.data.packed_store import StoreError, open_store
 
     try:
@@ -426,12 +426,6 @@ def open_store_table(path: Path, words: Mapping[str, Any]) -> TableFile:
         labels = store.labels
     except StoreError as error:
         raise InputError(str(error)) from None
-    if labels is None:
-        msg = (
-            f"{path.name} is a packed store without classes; pack the table again with --target, "
-            "or fit the store in Python with classes of your own."
-        )
-        raise InputError(msg)
     n_rows, n_columns = store.shape
     features = store.feature_names or tuple(f"x{j}" for j in range(n_columns))
     every = np.arange(n_columns)
@@ -439,9 +433,16 @@ def open_store_table(path: Path, words: Mapping[str, Any]) -> TableFile:
     def rows(start: int, stop: int) -> Any:
         return store.take_rows(np.arange(start, stop), every)
 
-    obs = pa.table({"y": pa.array([str(label) for label in labels.tolist()], pa.string())})
+    classes = {}
+    if labels is not None:
+        classes["y"] = pa.array([str(label) for label in labels.tolist()], pa.string())
     reader = MatrixReader(
-        path.name, obs, checked_names(list(features), path.name), n_rows, rows, np.dtype(np.int8)
+        path.name,
+        pa.table(classes),
+        checked_names(list(features), path.name),
+        n_rows,
+        rows,
+        np.dtype(np.int8),
     )
     return TableFile(path.name, "npz", reader.columns, reader, **words)
 

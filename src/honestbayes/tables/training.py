@@ -364,7 +364,13 @@ def _kinds(encoding: Encoding, columns: tuple[Column, ...], values: AnyArray) ->
 
 def target_name(file: TableFile, target: str | None) -> str:
     """Return the target column; raise an error if it is not given."""
-    if target is None and file.format == "npz":
+    if file.format == "npz" and target in (None, "y") and "phenotype" not in file.columns:
+        if "y" not in file.columns:
+            msg = (
+                f"{file.name} has no classes; give them with --phenotype, pack the table again "
+                "with --target, or save y beside X."
+            )
+            raise InputError(msg)
         target = "y"
     if target is None:
         msg = (
