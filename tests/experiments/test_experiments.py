@@ -222,7 +222,7 @@ def test_a_page_says_where_figures_differ_and_why() -> None:
     page = page_of(SQUARES, findings, [ExperimentRun({}, {}, 3.0)], "md")
     assert "| b | 5.0 | 0.4 | 0.2 to 0.6 | no: other data |" in page
     assert "| a | 0.50 | 0.50 |" in page
-    assert "`honestbayes reproduce squares`: 1 run, 3 seconds in all." in page
+    assert "`honestbayes reproduce squares`: 1 run, 3 seconds of processor time in all." in page
     for_docs = page_of(SQUARES, findings, [], "rst")
     assert ".. csv-table:: Published figures and ours (average of 2 repetitions)" in for_docs
 

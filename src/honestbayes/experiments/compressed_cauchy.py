@@ -28,8 +28,8 @@ TRUTH = 4
 """Order of the model that the cases are drawn from."""
 
 SIZES = range(1, N_FEATURES + 1)
-SINGLE = (4, 7)
-"""Orders of models without compression."""
+UNCOMPRESSED = {"quick": (4, 7), "full": SIZES}
+"""Orders of models without compression; the full ones are those of the thesis."""
 
 SWEEPS = 4000
 """Twice as many as in the thesis: with 1,000 the log scores of two chains over the same model, one
@@ -52,8 +52,8 @@ def runs(size: Size) -> list[Settings]:
         ]
     sweeps = {"quick": 600, "full": SWEEPS}[size]
     settings += ours.model_settings(0, (TRUTH,), sweeps, compress=True, medians=True)
-    settings += ours.model_settings(0, SINGLE, sweeps, compress=False)
-    settings += ours.model_settings(0, (1, 2, 3, 5, 7), sweeps, compress=True)
+    settings += ours.model_settings(0, UNCOMPRESSED[size], sweeps, compress=False)
+    settings += ours.model_settings(0, (1, 2, 3, 5, 6, 7), sweeps, compress=True)
     return [*settings, *ours.model_settings(1, (3, 4, 5), sweeps, compress=True)]
 
 

@@ -23,8 +23,10 @@ N_TRAIN, N_TEST = 500, 5000
 LONGEST = 100
 """States of a history: models see the last 20; how sizes level off is seen further back."""
 
-ORDERS = (1, 2, 3, 5, 7, 10, 15, 20)
-SINGLE = (5, 10, 15, 20)
+ORDERS = {"quick": (1, 2, 3, 5, 7, 10, 15, 20), "full": (1, 2, 3, 4, 5, 7, 10, 12, 15, 17, 20)}
+"""Orders of models with compression; the full ones are those of the thesis."""
+
+UNCOMPRESSED = {"quick": (5, 10, 15, 20), "full": ORDERS["full"]}
 """Orders of models without compression."""
 
 SIZES = (*range(1, 21), *range(25, LONGEST + 1, 5))
@@ -47,8 +49,8 @@ def runs(size: Size) -> list[Settings]:
         ]
     sweeps = 200 if size == "quick" else 2000
     for seed in range(3):
-        settings += ours.model_settings(seed, ORDERS, sweeps, compress=True)
-        settings += ours.model_settings(seed, SINGLE, sweeps, compress=False)
+        settings += ours.model_settings(seed, ORDERS[size], sweeps, compress=True)
+        settings += ours.model_settings(seed, UNCOMPRESSED[size], sweeps, compress=False)
     return settings
 
 

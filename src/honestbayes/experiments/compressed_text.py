@@ -30,8 +30,13 @@ if TYPE_CHECKING:
 
 LENGTH, N_TRAIN = 3930, 1000
 LONGEST = 100
-ORDERS = (1, 2, 3, 5, 7, 10, 15, 20)
-SINGLE = {"toy": (3,), "quick": (5, 10, 20), "full": (5, 7, 10, 20)}
+ALL_ORDERS = (1, 2, 3, 4, 5, 7, 10, 12, 15, 17, 20)
+"""Those of the thesis."""
+
+ORDERS = {"toy": (1, 3), "quick": (1, 2, 3, 5, 7, 10, 15, 20), "full": ALL_ORDERS}
+"""Orders of models with compression."""
+
+UNCOMPRESSED = {"toy": (3,), "quick": (5, 10, 20), "full": ALL_ORDERS}
 """Orders of models without compression."""
 
 SIZES = (*range(1, 21), *range(25, LONGEST + 1, 5))
@@ -46,12 +51,12 @@ POINTS = 125
 
 def runs(size: Size) -> list[Settings]:
     """Return a run that counts parameters, and runs of models; three chains where traces are."""
-    sweeps = {"toy": 60, "quick": 200, "full": 1000}[size]
-    orders, traced = ((1, 3), 3) if size == "toy" else (ORDERS, 10)
-    others = [order for order in orders if order != traced]
+    sweeps = {"toy": 60, "quick": 200, "full": 2000}[size]
+    traced = 3 if size == "toy" else 10
+    others = [order for order in ORDERS[size] if order != traced]
     settings: list[Settings] = [{"part": "sizes"}]
     settings += ours.model_settings(0, others, sweeps, compress=True)
-    settings += ours.model_settings(0, SINGLE[size], sweeps, compress=False)
+    settings += ours.model_settings(0, UNCOMPRESSED[size], sweeps, compress=False)
     for seed in range(3):
         settings += ours.model_settings(seed, (traced,), sweeps, compress=True, traced=True)
     return settings

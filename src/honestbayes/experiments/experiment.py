@@ -47,7 +47,7 @@ class ExperimentRun:
     results : dict
         What it returned, as JSON can hold it.
     seconds : float
-        Time it took.
+        Processor time it took, which other programs on the machine do not change much.
     """
 
     settings: Settings
@@ -390,11 +390,11 @@ def perform(
 def _one(
     number: int, function: Callable[..., dict[str, Any]], settings: Settings
 ) -> tuple[int, ExperimentRun]:
-    began = time.perf_counter()
+    began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # findings report how well chains mixed
         results = rounded(function(**settings))
-    return number, ExperimentRun(settings, results, round(time.perf_counter() - began, 3))
+    return number, ExperimentRun(settings, results, round(time.process_time() - began, 3))
 
 
 def _key(experiment: Experiment, settings: Settings) -> str:

@@ -151,7 +151,7 @@ def _blocks(
     code = "`" if markup == "md" else "``"
     yield (
         f"{code}honestbayes reproduce {experiment.name}{code}: {len(runs):,} "
-        f"run{'s' * (len(runs) != 1)}, {_duration(seconds)} in all."
+        f"run{'s' * (len(runs) != 1)}, {_duration(seconds)} of processor time in all."
     )
 
 
