@@ -32,3 +32,13 @@ def test_types_come_with_the_package() -> None:
     package = resources.files("honestbayes")
     assert package.joinpath("py.typed").is_file()
     assert package.joinpath("__init__.pyi").is_file()
+
+
+def test_the_script_that_type_checkers_read_uses_every_public_name() -> None:
+    script = (ROOT / "tests" / "typed_use.py").read_text("utf-8")
+    pages = "".join(page.read_text("utf-8") for page in (ROOT / "docs" / "api").glob("*.rst"))
+    names = {
+        name.rpartition(".")[2] for name in re.findall(r"^   ~?(honestbayes\.\S+)$", pages, re.M)
+    }
+    assert len(names) > 90
+    assert {name for name in names if not re.search(rf"\b{name}\b", script)} == set()
