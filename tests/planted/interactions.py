@@ -192,7 +192,7 @@ def polya_gamma_means(n_draws=2000):
 CHECKS = {
     "cauchy": lambda: invariance("cauchy", 2),
     "cauchy, kept": lambda: invariance("cauchy", 2, n_draws=2000, n_sweeps=4),
-    "cauchy, more sweeps": lambda: invariance("cauchy", 2, n_draws=2000, n_sweeps=8),
+    "cauchy, more sweeps": lambda: invariance("cauchy", 2, n_draws=4000, n_sweeps=8),
     "gaussian": lambda: invariance("gaussian", 2),
     "three classes": lambda: invariance("cauchy", 3),
     "response": lambda: invariance("cauchy", 0),
