@@ -161,6 +161,9 @@ class SurfaceArrays(NamedTuple):
         of its shares of the classes.
     shift : float
         What is taken off the first coordinate, 1 / K.
+    stretch : ndarray of shape (2,)
+        h and 2 / log(1 + h), by which y = 2 log(1 + h t) / log(1 + h) - 1, where t is how far the
+        components go with the class.
     lengths : ndarray of int of shape (I,)
         How many monomials are multiplied by each power of y.
     coefficients : ndarray of shape (A, F)
@@ -173,6 +176,7 @@ class SurfaceArrays(NamedTuple):
     alpha_line: FloatArray
     linear: FloatArray
     shift: float
+    stretch: FloatArray
     lengths: IntArray
     coefficients: FloatArray
     exact: FloatArray
@@ -181,10 +185,13 @@ class SurfaceArrays(NamedTuple):
 ALPHA_POINTS = 8
 """Nodes of alpha around a value."""
 
+_HIGHEST_COST = 10.0
+"""Bound of log(-log P(S) / N), far beyond any, in case the approximation runs away."""
+
 
 @kernel()
 def find_alpha(arrays, log_alpha, weights):  # type: ignore[no-untyped-def]
-    """Fill the Lagrange weights of the nodes of alpha around a value; return the first, and x."""
+    """Fill the Lagrange weights of the nodes of alpha around a value; return the first node."""
     first, step, floor = arrays.alpha_line
     n_nodes = max(arrays.coefficients.shape[0], arrays.exact.shape[1])
     x = -math.log(math.exp(-log_alpha) + floor)
@@ -196,7 +203,7 @@ def find_alpha(arrays, log_alpha, weights):  # type: ignore[no-untyped-def]
             if u != t:
                 weight *= (position - start - u) / (t - u)
         weights[t] = weight
-    return start, first + step * position
+    return start
 
 
 @kernel()
@@ -270,18 +277,6 @@ def monomials(sums, n_classes, out):  # type: ignore[no-untyped-def]
                 at += 1
 
 
-@kernel()
-def scale_of(x, linear):  # type: ignore[no-untyped-def]
-    """Return h, by which y = 2 log(1 + h t) / log(1 + h) - 1, and 2 / log(1 + h).
-
-    For two components of even sizes and a feature's theta, 1 + h t is the variance of the class
-    difference relative to that of a feature without any signal, up to a constant.
-    """
-    n_classes = linear.shape[0]
-    h = 1.0 / (linear[0, 0] * (n_classes - 1.0) * (math.exp(x) + 1.0))
-    return h, 2.0 / math.log1p(h)
-
-
 @kernel(fastmath={"reassoc", "contract"})
 def _polynomial(coefficients, lengths, monomials, y):  # type: ignore[no-untyped-def]
     """Return the sum over i of y^i times a linear combination of the first monomials."""
@@ -296,16 +291,14 @@ def _polynomial(coefficients, lengths, monomials, y):  # type: ignore[no-untyped
 
 
 @kernel()
-def log_of_sums(arrays, sums, coefficients, h, scale, space):  # type: ignore[no-untyped-def]
+def log_of_sums(arrays, sums, coefficients, space):  # type: ignore[no-untyped-def]
     """Return the approximate log P(S), given sums over components and coefficients at an alpha."""
     n_classes = arrays.linear.shape[0]
     monomials(sums, n_classes, space)
-    y = scale * math.log1p(h * spread_between(sums, n_classes)) - 1.0
+    between = spread_between(sums, n_classes)
+    y = arrays.stretch[1] * math.log1p(arrays.stretch[0] * between) - 1.0
     log_cost = _polynomial(coefficients, arrays.lengths, space, y)
     return -arrays.n_discarded * math.exp(min(log_cost, _HIGHEST_COST))
-
-
-_HIGHEST_COST = 10.0
 
 
 @kernel()
@@ -325,19 +318,19 @@ def table_index(table):  # type: ignore[no-untyped-def]
 def coefficients_at(arrays, log_alpha, coefficients):  # type: ignore[no-untyped-def]
     """Fill the coefficients at an alpha, or without any the weights of nodes.
 
-    Returns the first node, and both numbers of `scale_of`.
+    What is a function of the table alone does not depend on alpha, so that interpolating
+    coefficients is interpolating values. Returns the first node.
     """
     weights = np.empty(ALPHA_POINTS)
-    start, x = find_alpha(arrays, log_alpha, weights)
-    h, scale = scale_of(x, arrays.linear)
+    start = find_alpha(arrays, log_alpha, weights)
     if arrays.exact.shape[0] > 0:
         coefficients[:] = weights
-        return start, h, scale
+        return start
     coefficients[:] = 0.0
     for t in range(ALPHA_POINTS):
         for j in range(coefficients.size):
             coefficients[j] += weights[t] * arrays.coefficients[start + t, j]
-    return start, h, scale
+    return start
 
 
 @kernel()
@@ -375,21 +368,22 @@ def log_selections(arrays, tables, log_alphas, out):  # type: ignore[no-untyped-
     two, three = n_coordinates(n_classes)
     held, sums = np.empty((tables.shape[1], two + three)), np.empty(two + three)
     for s in range(tables.shape[0]):
-        start, h, scale = coefficients_at(arrays, log_alphas[s], coefficients)
+        start = coefficients_at(arrays, log_alphas[s], coefficients)
         if arrays.exact.shape[0] > 0:
             out[s] = log_of_table(arrays, tables[s], start, coefficients)
         else:
             sums_over_components(arrays, tables[s], held, sums)
-            out[s] = log_of_sums(arrays, sums, coefficients, h, scale, space)
+            out[s] = log_of_sums(arrays, sums, coefficients, space)
 
 
 @kernel()
-def all_monomials(arrays, tables, out, between):  # type: ignore[no-untyped-def]
-    """Fill the monomials of tables, shape (S, L), and how far components go with the class."""
+def all_monomials(arrays, tables, out, y):  # type: ignore[no-untyped-def]
+    """Fill the monomials of tables, shape (S, L), and y of each."""
     n_classes = tables.shape[2]
     two, three = n_coordinates(n_classes)
     held, sums = np.empty((tables.shape[1], two + three)), np.empty(two + three)
     for s in range(tables.shape[0]):
         sums_over_components(arrays, tables[s], held, sums)
         monomials(sums, n_classes, out[s])
-        between[s] = spread_between(sums, n_classes)
+        between = spread_between(sums, n_classes)
+        y[s] = arrays.stretch[1] * math.log1p(arrays.stretch[0] * between) - 1.0

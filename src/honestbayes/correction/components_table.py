@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -23,7 +23,7 @@ from scipy.linalg import cho_factor, cho_solve
 from honestbayes.correction.event import Event
 from honestbayes.selection.correlation import equivalent_r_squared, squared_correlation
 from honestbayes.threads import one_blas_thread
-from honestbayes.types import AnyArray, FloatArray, IntArray
+from honestbayes.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from honestbayes.correction.components_kernels import SurfaceArrays
@@ -48,12 +48,15 @@ _DOUBT = 1e-9
 _ROUNDED, _DIGITS = 1e-13, 12
 """Strengths of several classes are rounded to so many decimals, as in the ranking."""
 
+_ROUNDING = 1e-15
+"""Probabilities smaller than this are not told from 0."""
+
 _NODES_MORE = 6
 _FINEST = 2.5
 """Nodes of a component of n_k cases: this times sqrt(n_k), and some more."""
 
 
-@dataclass(frozen=True, slots=False)
+@dataclass(frozen=True)
 class ComponentsFactor:
     """What decides the probability that one complete feature is beyond the bound.
 
@@ -73,7 +76,7 @@ class ComponentsFactor:
     gamma_squared: Fraction
     interval: tuple[float, float] = (0.0, 1.0)
     nodes: float = _FINEST
-    _bases: dict[tuple[int, bytes], AnyArray] = field(default_factory=dict, repr=False)
+    _bases: dict[tuple[int, bytes], Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def signs(self) -> IntArray:
@@ -161,8 +164,15 @@ class ComponentsFactor:
         """Return log P(S) of the event, shape (A,)."""
         beyond, tied = self.probabilities(table, alphas)
         if self.gamma_squared == 0:
+            beyond = np.clip(beyond, 0.0, 1.0)
             tied = 1.0 - beyond
-        return event.log_prob(np.maximum(beyond, 0.0)[:, None], np.maximum(tied, 0.0)[:, None])
+        else:
+            # Sums of rounded terms can be below 0, or above 1, by rounding, where exact
+            # values are not. Ties are impossible only where no table has the strength.
+            possible = bool(np.any(self.signs == 0))
+            tied = np.clip(tied, _ROUNDING if possible else 0.0, 1.0)
+            beyond = np.clip(beyond, 0.0, 1.0 - tied - _ROUNDING)
+        return event.log_prob(beyond[:, None], tied[:, None])
 
     def _theta_rule(self, n_components: int) -> tuple[FloatArray, FloatArray]:
         """Return a rule over theta that is exact for the interpolated polynomial.
@@ -245,9 +255,9 @@ def _beta_rules(n_nodes: int, mass: FloatArray, rest: FloatArray) -> tuple[Float
 # --------------------------------------------------------------------------------------------------
 
 TOLERANCE = 0.05
-"""Largest error of a difference of log P(S) between tables that chains visit."""
+"""Root mean square error of differences of log P(S) between tables that chains visit, at most."""
 
-_ENOUGH = 0.4
+_ENOUGH = 0.5
 """Share of the tolerance at which no more exact values are computed."""
 
 MATTERS = 50.0
@@ -262,18 +272,22 @@ _SMALLEST_COST = 1e-13
 _MOST_EXACT = 20_000
 """Tables, with impossible ones, up to which all values are held."""
 
-_DESIGN = 2.2
+_DESIGN = 1.2
 """Tables from the prior for each coefficient."""
 
-_MOST_ROUNDS = 8
-_SECONDS = 12.0
+_FEWEST = 150
+_MOST_ROUNDS = 10
+_SECONDS = 10.0
 """About what exact values at the tables from the prior may take; fewer nodes otherwise."""
 
-_UNAFFORDABLE = 40.0
+_UNAFFORDABLE = 30.0
 _MOST_CELLS = 2_000_000
 """Combinations of ones by class that are held."""
 
-_RIDGE = 1e-2
+_TYPICAL_ALPHA = 10.0
+"""At which y, a function of the table alone, is even in the variance of class differences."""
+
+_RIDGE = 0.005
 _NEAR = 0.7
 """Width, in x, of the alphas at which a visited table counts in full."""
 
@@ -308,26 +322,29 @@ class Surface:
         """Return log P(S) of tables of shape (S, K, C), each at its alpha: shape (S,)."""
         from honestbayes.correction.components_kernels import log_selections
 
-        result = np.empty(len(tables))
+        result = np.zeros(len(tables))
+        if self.certain:
+            return result
         log_selections(self.arrays, np.ascontiguousarray(tables), np.log(alphas), result)
         return result
 
     def error(self, tables: IntArray, alphas: FloatArray) -> float:
-        """Return the largest error of a difference of log P(S) between these tables."""
+        """Return the root mean square error of differences of log P(S) between these tables."""
         if self.certain or len(tables) == 0:
             return 0.0
         pairs = zip(tables, alphas, strict=True)
         with one_blas_thread():
             exact = [self.factor.log_prob(self.event, t, np.array([a]))[0] for t, a in pairs]
-        return float(np.ptp(self.log_prob(tables, alphas) - np.array(exact)))
+        return float(np.sqrt(2.0) * np.std(self.log_prob(tables, alphas) - np.array(exact)))
 
     def warn_if_wrong(self, tables: IntArray, alphas: FloatArray) -> None:
         """Warn if the error is larger than the tolerance at tables that chains visited."""
         error = self.error(tables, alphas)
         if error > TOLERANCE:
             warnings.warn(
-                f"log P(S) is approximated with errors of up to {error:.2g} in its differences at "
-                f"{len(tables)} draws of the chains, not {TOLERANCE:g}.",
+                f"log P(S) is approximated with a root mean square error of {error:.2g} in its "
+                f"differences between {len(tables)} draws of the chains; {TOLERANCE:g} was aimed "
+                "at.",
                 stacklevel=2,
             )
 
@@ -368,19 +385,21 @@ def build_surface(
         if builder.n_tables <= _MOST_EXACT:
             return builder.all_tables()
         design = _tables_from_prior(
-            factor.class_counts, pseudocounts, int(_DESIGN * builder.n_coefficients)
+            factor.class_counts, pseudocounts, _n_design(builder.n_coefficients)
         )
         builder.add(design, np.full(len(design), np.nan))
         if np.all(builder.log_prob == 0.0):
             return builder.certain()
-        surface = builder.fit()
-        for _ in range(_MOST_ROUNDS if pilot else 0):
+        surface, n_good = builder.fit(), 0
+        for number in range(1, _MOST_ROUNDS + 1 if pilot else 1):
             assert pilot is not None
             tables, alphas = pilot(surface.arrays)
-            error = surface.error(tables, alphas)
+            # The error is that at new tables, before they are among those fitted.
+            n_good = n_good + 1 if surface.error(tables, alphas) <= _ENOUGH * TOLERANCE else 0
             builder.add(tables, alphas)
-            surface = builder.fit()
-            if error <= _ENOUGH * TOLERANCE:
+            # Where chains stay among a few tables those from the prior are in the way.
+            surface = builder.fit(1.0 / (1.0 + number))
+            if n_good == 2:
                 break
         return surface
 
@@ -406,7 +425,9 @@ class _Builder:
     def n_coefficients(self) -> int:
         return int(self.lengths.sum())
 
-    def _arrays(self, *, coefficients: FloatArray | None, exact: FloatArray | None) -> SurfaceArrays:
+    def _arrays(
+        self, *, coefficients: FloatArray | None, exact: FloatArray | None
+    ) -> SurfaceArrays:
         from honestbayes.correction.components_kernels import SurfaceArrays
 
         counts = np.array(self.factor.class_counts, dtype=float)
@@ -418,12 +439,16 @@ class _Builder:
         linear = np.empty((n_classes, n_classes))
         linear[:, 0] = 1.0 / n
         linear[:, 1:] = contrasts * (root / counts)[:, None]
+        # Relative to that of a feature without signal, the variance of class differences is about
+        # 1 + h t at this alpha.
+        h = n / ((n_classes - 1.0) * (_TYPICAL_ALPHA + 1.0))
         certain = coefficients is None and exact is None
         return SurfaceArrays(
             0.0 if certain else float(sum(group.n_discarded for group in self.event.groups)),
             np.array([self.x[0], _STEP, self.floor]),
             linear,
             1.0 / self.n_components,
+            np.array([h, 2.0 / np.log1p(h)]),
             self.lengths,
             np.zeros((self.x.size, 1)) if coefficients is None else coefficients,
             np.zeros((0, self.x.size)) if exact is None else exact,
@@ -472,14 +497,13 @@ class _Builder:
         self.visited = np.concatenate([self.visited, -np.log(1.0 / alphas + self.floor)])
         self.log_prob = np.concatenate([self.log_prob, values])
 
-    def fit(self) -> Surface:
+    def fit(self, prior_weight: float = 1.0) -> Surface:
         """Fit the coefficients at each node of alpha by weighted least squares.
 
         An error of the logarithm of -log P(S) counts as much as that of log P(S) which it is, at
-        tables that matter at this alpha or that were visited near it. Weights change smoothly from
-        one alpha to the next, and so do the coefficients, which are interpolated.
+        tables that were visited near this alpha; at others that matter, by ``prior_weight``.
         """
-        from honestbayes.correction.components_kernels import all_monomials, scale_of
+        from honestbayes.correction.components_kernels import all_monomials
 
         counts = np.array(self.factor.class_counts)
         # Classes of the same size may swap names: more tables for nothing.
@@ -489,22 +513,23 @@ class _Builder:
             if np.array_equal(counts[list(order)], counts)
         ]
         tables = np.concatenate([self.tables[:, :, order] for order in swaps])
-        visited, log_prob = np.tile(self.visited, len(swaps)), np.tile(self.log_prob, (len(swaps), 1))
+        visited, log_prob = (
+            np.tile(self.visited, len(swaps)),
+            np.tile(self.log_prob, (len(swaps), 1)),
+        )
         blank = self._arrays(coefficients=None, exact=None)
-        products, between = np.empty((len(tables), self.lengths[0])), np.empty(len(tables))
-        all_monomials(blank, np.ascontiguousarray(tables), products, between)
+        products, y = np.empty((len(tables), self.lengths[0])), np.empty(len(tables))
+        all_monomials(blank, np.ascontiguousarray(tables), products, y)
+        features = np.concatenate(
+            [products[:, :m] * (y**i)[:, None] for i, m in enumerate(self.lengths.tolist())], axis=1
+        )
         coefficients = np.empty((self.x.size, self.n_coefficients))
         for t, x in enumerate(self.x.tolist()):
-            h, scale = scale_of(x, blank.linear)
-            y = scale * np.log1p(h * between) - 1.0
-            features = np.concatenate(
-                [products[:, :m] * (y**i)[:, None] for i, m in enumerate(self.lengths.tolist())],
-                axis=1,
-            )
             at = log_prob[:, t]
             beyond = np.maximum(at.max() - at - MATTERS, 0.0)
             near = np.exp(-0.5 * ((np.where(np.isnan(visited), np.inf, visited) - x) / _NEAR) ** 2)
-            weight = np.maximum(-at, 1e-3) * np.maximum(1.0 / (1.0 + (2 * beyond / MATTERS) ** 2), near)
+            matters = prior_weight / (1.0 + (2 * beyond / MATTERS) ** 2)
+            weight = np.maximum(-at, 1e-3) * np.maximum(matters, near)
             coefficients[t] = _ridge(features, self._log_cost(at), weight)
         arrays = self._arrays(coefficients=coefficients, exact=None)
         return Surface(
@@ -532,15 +557,18 @@ def _lengths(n_classes: int) -> IntArray:
     """
     two = n_classes * (n_classes + 1) // 2
     three = two * (n_classes + 2) // 3
-    singles = [1 + two + three, 1 + two]
-    squares = 1 + two + three + two * (two + 1) // 2
+    singles = 1 + two + three
+    squares = singles + two * (two + 1) // 2
     mixed = squares + two * three
-    if n_classes == 2:
-        cubes = mixed + two * (two + 1) * (two + 2) // 6
-        return np.array([cubes, mixed, squares, *singles, 1, 1, 1])
-    if n_classes == 3:
-        return np.array([mixed, squares, *singles, 1, 1, 1])
-    return np.array([squares, *singles, 1, 1, 1])
+    cubes = mixed + two * (two + 1) * (two + 2) // 6
+    if n_classes <= 3:
+        return np.array([cubes, mixed, squares, singles, 1 + two, 1, 1, 1])
+    return np.array([squares, singles, 1 + two, 1, 1, 1])
+
+
+def _n_design(n_coefficients: int) -> int:
+    """Return how many tables are drawn from the prior."""
+    return max(_FEWEST, int(_DESIGN * n_coefficients))
 
 
 def _seconds(factor: ComponentsFactor, n_components: int) -> float:
@@ -562,8 +590,10 @@ def _affordable(
         msg = "P(S) would take too long."
         raise ValueError(msg)
     for nodes in (_FINEST, 2.0, 1.6):
-        coarser = ComponentsFactor(factor.class_counts, factor.gamma_squared, factor.interval, nodes)
-        if _seconds(coarser, n_components) * _DESIGN * n_coefficients <= _SECONDS:
+        coarser = ComponentsFactor(
+            factor.class_counts, factor.gamma_squared, factor.interval, nodes
+        )
+        if _seconds(coarser, n_components) * _n_design(n_coefficients) <= _SECONDS:
             break
     return coarser
 
@@ -572,7 +602,7 @@ def can_be_built(factor: ComponentsFactor, n_components: int) -> bool:
     """Whether exact values can be had in good time."""
     if np.prod(np.array(factor.class_counts) + 1.0) > _MOST_CELLS:
         return False
-    number = _DESIGN * int(_lengths(len(factor.class_counts)).sum())
+    number = _n_design(int(_lengths(len(factor.class_counts)).sum()))
     coarsest = ComponentsFactor(factor.class_counts, factor.gamma_squared, factor.interval, 1.6)
     return _seconds(coarsest, n_components) * number <= _UNAFFORDABLE
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from honestbayes.base.estimator import TwoClassNaiveBayes
+from honestbayes.base.estimator import FromLogProbabilities, TwoClassNaiveBayes
 from honestbayes.base.explanation import KeptTable, ReportSection, TableNames, by_design
 from honestbayes.base.intervals import ProbabilityDraws
 from honestbayes.base.parameters import check_level_and_draws, whole_number
@@ -78,8 +78,9 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
 
     A hidden grouping of the cases, not the class itself, explains the features: in each of the
     components (two by default) every feature, and the class, has a probability of its own, and
-    given the component all are independent. Features of one component are correlated, so what they share is not counted
-    as evidence many times over. Naive Bayes is the special case whose components are the classes.
+    given the component all are independent. Features of one component are correlated, so what they
+    share is not counted as evidence many times over. Naive Bayes is the special case whose
+    components are the classes.
 
     Parameters
     ----------
@@ -240,7 +241,10 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
     ) -> list[MixtureTraining] | list[GeneralTraining]:
         source = as_source(X)
         mask = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
-        if whole_number(self.get_params(deep=False), "n_components", 2) > 2 or labels.classes.size > 2:
+        if (
+            whole_number(self.get_params(deep=False), "n_components", 2) > 2
+            or labels.classes.size > 2
+        ):
             return [self._general_part(source, mask, labels)]
         chosen = mixture_settings(_as_pair(self.get_params(deep=False)), mask)
         self.correction_ = "selection" if chosen.model.correct else None
@@ -300,6 +304,12 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
         self.diagnostics_: Diagnostics = part.draws.diagnostics()
 
     # --------------------------------------------------------------- prediction
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the most probable class of each row, of two equally probable ones the second."""
+        if self.classes_.size > 2:
+            return FromLogProbabilities.predict(self, X)
+        return super().predict(X)
 
     def predict_proba_interval(
         self, X: Any, level: float = 0.9, *, class_prior: Any = None, n_draws: int = 2000

@@ -75,10 +75,12 @@ _LARGEST = 1e12
 _THETAS = (1e-30, 1 - 1e-16)
 _MISSING = 2
 
+MOST_COMPONENTS = 64
+
 _CHECKED = 60
 """Draws at which the approximation of P(S) is compared with exact values after a fit."""
 
-_PILOT_SWEEPS, _PILOT_THIN = 40, 4
+_PILOT_SWEEPS, _PILOT_THIN = 60, 4
 """Sweeps between two improvements of the approximation, and every how many a state is looked at."""
 
 
@@ -152,10 +154,15 @@ def general_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Gener
 def component_pseudocounts(params: Mapping[str, Any]) -> tuple[float, ...]:
     """Return the pseudocount of each component; equal ones are for any number of components."""
     n_components = whole_number(params, "n_components", 2)
+    if n_components > MOST_COMPONENTS:
+        msg = f"n_components={n_components} is more than {MOST_COMPONENTS}."
+        raise ValueError(msg)
     given = params["class_pseudocounts"]
     try:
         values = np.atleast_1d(np.asarray(given, dtype=float))
-        good = values.ndim == 1 and values.size > 0 and bool(np.all((values > 0) & (values < np.inf)))
+        good = (
+            values.ndim == 1 and values.size > 0 and bool(np.all((values > 0) & (values < np.inf)))
+        )
     except (TypeError, ValueError):
         good = False
     if good and np.all(values == values[0]):
@@ -173,9 +180,7 @@ def component_pseudocounts(params: Mapping[str, Any]) -> tuple[float, ...]:
 
 def factor_of(selection: Selection, settings: GeneralSettings) -> ComponentsFactor:
     """Return what the probability that one feature was discarded depends on."""
-    return ComponentsFactor(
-        selection.class_counts, selection.gamma_squared, settings.theta_range
-    )
+    return ComponentsFactor(selection.class_counts, selection.gamma_squared, settings.theta_range)
 
 
 def is_affordable(class_counts: tuple[int, ...], n_components: int) -> bool:
@@ -253,10 +258,10 @@ def make_surface(
         tables, alphas = [], []
         for c, state in enumerate(states):
             for _ in range(_PILOT_SWEEPS // _PILOT_THIN):
-                state, _ = kernel.step(rng, state)
+                state = dict(kernel.step(rng, state)[0])
                 tables.append(table_of(state["z"], classes, n_components, n_classes))
                 alphas.append(np.exp(state["log_alpha"][1]))
-            states[c] = dict(state)
+            states[c] = state
         return np.array(tables), np.array(alphas)
 
     pseudocounts = np.array(settings.pseudocounts)
@@ -307,7 +312,7 @@ class GeneralKernel:
             "psi": psi,
             "class_share": class_share,
             "phi": phi,
-            "z": labels.astype(np.uint8),
+            "z": labels.copy(),
         }
         if log_alpha.size > kernels.BY_DESIGN:
             info[BY_DESIGN] = log_alpha[kernels.BY_DESIGN]
@@ -351,7 +356,7 @@ def draw_fields(*, by_design: bool) -> dict[str, Field]:
         "psi": Weights(*shape, "n_components"),
         "class_share": Weights(*shape, "n_components", "n_classes"),
         "phi": Floats(*shape, "n_components", "n_columns", low=0.0, high=1.0),
-        "z": Counts(*shape, "n_cases", high=255),
+        "z": Counts(*shape, "n_cases", high=MOST_COMPONENTS - 1),
         **{name: Floats(*shape, low=-_LARGEST, high=_LARGEST) for name in numbers},
     }
 
@@ -499,7 +504,7 @@ class ClassRows:
         binarization = learn_binarization(some, self.option, DescribeColumns(names))
         codes = self.codes[rows]
         for label, number in zip(
-            self.classes, np.bincount(codes, minlength=self.classes.size), strict=True
+            self.classes.tolist(), np.bincount(codes, minlength=self.classes.size), strict=True
         ):
             if number == 0:
                 msg = f"no case of class {label!r} is left without the rows that are held out."

@@ -35,7 +35,7 @@ from honestbayes.sampling.slicing import DONE, LOG_F, PHASE, POINT, X, slice_sta
 from honestbayes.types import AnyArray, FloatArray, IntArray
 
 _FLUSH = 8
-"""Columns whose factors are multiplied before a logarithm is taken; see `models.mixture.kernels`."""
+"""Columns whose factors are multiplied before a logarithm is taken, as in the other kernels."""
 
 _ALPHA_WIDTH = 1.0
 _CLASS_WIDTH = 0.3
@@ -140,14 +140,14 @@ def update_labels(rng, labels, log_alpha, theta, theta_class, problem, table, on
     two, three = n_coordinates(n_classes)
     held, sums = np.empty((n_components, two + three)), np.empty(two + three)
     moved, tried = np.empty((n_components, two + three)), np.empty(two + three)
-    x, start, h, scale, here = np.empty(n_classes), 0, 0.0, 0.0, 0.0
+    x, start, here = np.empty(n_classes), 0, 0.0
     if corrected:
-        start, h, scale = coefficients_at(surface, log_alpha[RANKED], coefficients)
+        start = coefficients_at(surface, log_alpha[RANKED], coefficients)
         if exact:
             here = log_of_table(surface, table, start, coefficients)
         else:
             sums_over_components(surface, table, held, sums)
-            here = log_of_sums(surface, sums, coefficients, h, scale, space)
+            here = log_of_sums(surface, sums, coefficients, space)
     logs, log_selection = np.empty(n_components), np.zeros(n_components)
     for i in range(labels.size):
         row, old, y = cells[i], labels[i], classes[i]
@@ -175,7 +175,7 @@ def update_labels(rng, labels, log_alpha, theta, theta_class, problem, table, on
                     add_component(surface, table[k], x, moved[k])
                     for t in range(sums.size):
                         tried[t] = sums[t] - moved[old, t] + held[old, t] - held[k, t] + moved[k, t]
-                    log_selection[k] = log_of_sums(surface, tried, coefficients, h, scale, space)
+                    log_selection[k] = log_of_sums(surface, tried, coefficients, space)
                 table[k, y] -= 1
         for k in range(n_components):
             prior = (pseudocounts[k] + size[k]) * (alpha_0 * theta_class[y] + table[k, y])
@@ -302,15 +302,13 @@ def update_log_alpha(rng, log_alpha, block, theta, theta_class, problem, table, 
     point, begun = log_alpha[block], False
     while True:
         log_f = log_prior_alpha(point, shape, rate)
-        log_f += _log_block(
-            math.exp(point), block, theta, theta_class, problem, table, ones, seen
-        )
+        log_f += _log_block(math.exp(point), block, theta, theta_class, problem, table, ones, seen)
         if corrected:
-            start, h, scale = coefficients_at(surface, point, coefficients)
+            start = coefficients_at(surface, point, coefficients)
             if exact:
                 log_f += log_of_table(surface, table, start, coefficients)
             else:
-                log_f += log_of_sums(surface, sums, coefficients, h, scale, space)
+                log_f += log_of_sums(surface, sums, coefficients, space)
         if begun:
             slice_tell(rng, update, log_f)
         else:
