@@ -18,7 +18,7 @@ COUNTS = (2, 2, 2)
 N_COMPONENTS = 3
 PSEUDOCOUNTS = (0.5, 2.0, 1.0)
 BOUND = Fraction(1, 5)
-N_DISCARDED = 12
+N_DISCARDED = 60
 PRIOR = AlphaPrior(2.0, 10.0)
 GRID = np.linspace(-1.0, 9.0, 121)
 """Of log(alpha): states drawn from cells of this grid are draws from the posterior, nearly."""
@@ -101,8 +101,8 @@ class ExactPosterior:
         total = np.array([a + logsumexp(b) + logsumexp(c) for a, b, c in logs])
         self.weights = np.exp(total - logsumexp(total))
 
-    def draw_labels_and_alphas(self, rng):
-        """Draw labels, log(alpha) and the class's log(alpha)."""
+    def draw(self, rng):
+        """Draw a state of the sampler."""
         index = rng.choice(len(self.states), p=self.weights)
         z = self.states[index]
         _, response, feature = self.parts[index]
@@ -111,11 +111,7 @@ class ExactPosterior:
         for logs in (response, feature):
             at = rng.choice(GRID.size, p=np.exp(logs - logsumexp(logs)))
             log_alpha.append(GRID[at] + step * (rng.random() - 0.5))
-        return z, log_alpha[1], log_alpha[0]
-
-    def draw(self, rng):
-        """Draw a state of the sampler."""
-        z, log_alpha, log_alpha_0 = self.draw_labels_and_alphas(rng)
+        log_alpha_0, log_alpha = log_alpha
         return {
             "z": z.astype(np.int64),
             "log_alpha": np.array([log_alpha_0, log_alpha]),

@@ -4,11 +4,11 @@ The problem is one whose posterior is known by enumeration.
 """
 
 import types
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 from components_problem import (
+    GRID,
     N_COMPONENTS,
     PRIOR,
     ExactPosterior,
@@ -41,31 +41,31 @@ def plain_python(changes=()):
     return module
 
 
-def pooled_chi_square(observed, expected):
-    """P value of counts, those that are expected less than 8 times pooled."""
-    keys = [key for key, number in expected.items() if number >= 8]
-    counts = [observed[key] for key in keys]
-    wanted = [expected[key] for key in keys]
-    total = sum(observed.values())
-    rest = total - sum(wanted)
-    if rest > 1:
-        counts.append(total - sum(counts))
-        wanted.append(rest)
-    else:
-        wanted = list(np.array(wanted) * sum(counts) / sum(wanted))
-    return stats.chisquare(counts, wanted).pvalue
+def summary(state):
+    """Numbers that are compared: sizes, association with the class, alphas and thetas."""
+    table, (log_alpha_0, log_alpha) = np.array(table_of(state["z"])), state["log_alpha"]
+    ones = np.bincount(state["z"], weights=X[:, 0], minlength=N_COMPONENTS)
+    together, with_class = np.sum(table.sum(axis=1) ** 2), np.sum(table**2)
+    return [
+        *table.sum(axis=1)[:2],
+        together,
+        with_class,
+        np.sum(ones**2),
+        log_alpha,
+        log_alpha_0,
+        log_alpha * with_class,
+        log_alpha_0 * with_class,
+        state["theta"][0],
+        (state["theta"][0] - 0.5) ** 2,
+        log_alpha * (state["theta"][0] - 0.5) ** 2,
+        *state["theta_class"][:2],
+        np.sum(state["theta_class"] ** 2),
+        state["theta_class"][0] * log_alpha_0,
+    ]
 
 
-def summary(z, log_alpha, log_alpha_0):
-    """What is compared: sizes of the components, and alphas in coarse cells."""
-    sizes = tuple(np.bincount(z, minlength=N_COMPONENTS).tolist())
-    ends = ([2.0], [1.4])
-    cells = (np.searchsorted(e, a) for e, a in zip(ends, (log_alpha, log_alpha_0), strict=True))
-    return (*sizes, *(int(cell) for cell in cells), int(np.sum(z[X[:, 0] == 1] == z[1])))
-
-
-def invariance(n_draws=1500, n_sweeps=2, *, exact=True):
-    """P value of the distribution of states after sweeps from exact draws.
+def invariance(n_draws=2500, n_sweeps=2, *, exact=True):
+    """P value of states after sweeps from exact draws, compared with the draws themselves.
 
     Where P(S) is not exact, the posterior is that with the approximation: what is checked is that
     it is kept up to date while cases move.
@@ -79,22 +79,19 @@ def invariance(n_draws=1500, n_sweeps=2, *, exact=True):
     assert exact == (surface.arrays.exact.shape[0] > 0)
 
     def log_prob(table):
-        from components_problem import GRID
-
         tables = np.broadcast_to(np.array(table), (GRID.size, N_COMPONENTS, 3))
         return surface.log_prob(np.ascontiguousarray(tables), np.exp(GRID))
 
     posterior = ExactPosterior(True, None if exact else log_prob)
-    rng, before, after = np.random.default_rng(7), Counter(), Counter()
-    kernel = GeneralKernel(problem, n_sweeps)
+    rng, kernel, gains = np.random.default_rng(7), GeneralKernel(problem, n_sweeps), []
     for _ in range(n_draws):
-        state = posterior.draw(rng)
-        state, _ = kernel.step(rng, state)
-        after[summary(state["z"], state["log_alpha"][1], state["log_alpha"][0])] += 1
-    for _ in range(20 * n_draws):
-        state = posterior.draw_labels_and_alphas(rng)
-        before[summary(*state)] += 1 / 20
-    return pooled_chi_square(after, before)
+        before = posterior.draw(rng)
+        after, _ = kernel.step(rng, before)
+        gains.append(np.subtract(summary(after), summary(before)))
+    gain = np.array(gains)
+    error = gain.std(axis=0, ddof=1) / np.sqrt(n_draws)
+    p_values = 2 * stats.norm.sf(np.abs(gain.mean(axis=0) / error))
+    return min(1.0, float(p_values.min()) * p_values.size)
 
 
 def kept_up_to_date():

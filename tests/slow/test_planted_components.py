@@ -17,10 +17,8 @@ BUGS = {
     "the case itself is missing from P(S)": (
         "invariance",
         [
-            (
-                "                table[k, y] += 1\n                if exact:",
-                "                if exact:",
-            )
+            ("                table[k, y] += 1\n                if", "                if"),
+            ("                table[k, y] -= 1\n", ""),
         ],
     ),
     "alpha knows nothing of the selection": (

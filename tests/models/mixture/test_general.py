@@ -37,7 +37,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 @pytest.mark.parametrize("exact", [True, False])
-@pytest.mark.parametrize("n_draws", [1500, slow(8000)])
+@pytest.mark.parametrize("n_draws", [1500, slow(10_000)])
 def test_sweeps_leave_the_exact_posterior_unchanged(exact, n_draws):
     assert invariance(n_draws, exact=exact) > 1e-4
 
