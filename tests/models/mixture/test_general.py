@@ -157,7 +157,7 @@ def test_three_components_and_classes_are_recovered(fitted, data):
     assert sorted(found.class_share.argmax(axis=1).tolist()) == [0, 1, 2]
     assert np.mean(fitted.predict(X[60:]) == y[60:]) > 0.75
     assert str(found).count("\n") == 3 + 20
-    assert len(found.to_dict()["p_3"]) == 8
+    assert len(found.to_dict()["p_3"]) == 20
 
 
 def test_predictions_are_coherent(fitted, data):
@@ -248,6 +248,14 @@ def test_more_components_than_needed_stay_empty_where_pseudocounts_are_small():
     assert adjusted_rand_score(z, found.membership.argmax(axis=1)) > 0.9
 
 
+def test_one_component_predicts_the_frequencies_of_the_classes(data):
+    X, y, _ = data
+    words = {"n_features_to_select": 5, "n_components": 1, **QUICK}
+    proba = SelectiveMixture(**words).fit(X[:60], y[:60]).predict_proba(X[60:])
+    assert np.ptp(proba, axis=0).max() < 0.02  # draws that fit a row better count for more
+    np.testing.assert_allclose(proba[0], np.bincount(y[:60]) / 60, atol=0.1)
+
+
 def test_the_two_component_model_is_its_own(data):
     two = simulate_mixture(60, 10, 100, alpha=20.0, random_state=1)
     words = {"n_features_to_select": 5, **QUICK}
@@ -274,7 +282,7 @@ def test_held_out_rows_are_predicted_from_the_others(data):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"n_components": 1}, "n_components=1 is not a whole number of 2 or more"),
+        ({"n_components": 0}, "n_components=0 is not a whole number of 1 or more"),
         ({"n_components": 2.5}, "n_components=2.5 is not a whole number"),
         ({"n_components": 3, "class_pseudocounts": (1.0, 2.0)}, "must be a positive number, or 3"),
         ({"n_components": 3, "class_pseudocounts": -1.0}, "must be a positive number, or 3"),

@@ -95,10 +95,11 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
     always_keep : list of names or indices, or mask, optional
         Features kept by design, without ranking, with an alpha of their own.
     n_components : int, default=2
-        Number of components. To average over their number, give the largest one and small
-        ``class_pseudocounts``: components that the data do not ask for then hold no cases. With
-        more than two components, or more than two classes, the probability of the selection is
-        approximated; `fit` warns where errors of differences of its logarithm exceed 0.05.
+        Number of components; in one alone features have nothing to do with the class. To average
+        over their number, give the largest one and small ``class_pseudocounts``: components that
+        the data do not ask for then hold no cases. With more than two components, or more than two
+        classes, the probability of the selection is approximated; `fit` warns where errors of
+        differences of its logarithm exceed 0.05.
     class_pseudocounts : float or tuple of float, default=(1.0, 1.0)
         Dirichlet prior of the frequencies of the components, in cases of each. Equal numbers are
         for any number of components.
@@ -228,6 +229,8 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
         """Declare that there may be more than two classes."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = True
+        # Two components cannot tell three classes apart, as scikit-learn's checks would have it.
+        tags.classifier_tags.poor_score = bool(self.n_components <= 2)
         return tags
 
     def _encode(self, y: Any) -> tuple[AnyArray, IntArray]:
@@ -241,10 +244,8 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
     ) -> list[MixtureTraining] | list[GeneralTraining]:
         source = as_source(X)
         mask = parse_always_keep(self.always_keep, source.feature_names, source.shape[1])
-        if (
-            whole_number(self.get_params(deep=False), "n_components", 2) > 2
-            or labels.classes.size > 2
-        ):
+        n_components = whole_number(self.get_params(deep=False), "n_components", 1)
+        if n_components != 2 or labels.classes.size > 2:
             return [self._general_part(source, mask, labels)]
         chosen = mixture_settings(_as_pair(self.get_params(deep=False)), mask)
         self.correction_ = "selection" if chosen.model.correct else None
@@ -277,7 +278,7 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
 
     @classmethod
     def _settings_of(cls, parameters: Mapping[str, Any], always_keep: BoolArray) -> Any:
-        if whole_number(parameters, "n_components", 2) > 2:
+        if whole_number(parameters, "n_components", 1) != 2:
             return general_settings(parameters, always_keep)
         if parameters["n_alpha"] is None:
             # Two components: more than two classes take all that two classes take but n_alpha.
@@ -307,6 +308,7 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
 
     def predict(self, X: Any) -> AnyArray:
         """Return the most probable class of each row, of two equally probable ones the second."""
+        check_is_fitted(self)
         if self.classes_.size > 2:
             return FromLogProbabilities.predict(self, X)
         return super().predict(X)

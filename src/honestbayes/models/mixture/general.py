@@ -153,7 +153,7 @@ def general_settings(params: Mapping[str, Any], always_keep: BoolArray) -> Gener
 
 def component_pseudocounts(params: Mapping[str, Any]) -> tuple[float, ...]:
     """Return the pseudocount of each component; equal ones are for any number of components."""
-    n_components = whole_number(params, "n_components", 2)
+    n_components = whole_number(params, "n_components", 1)
     if n_components > MOST_COMPONENTS:
         msg = f"n_components={n_components} is more than {MOST_COMPONENTS}."
         raise ValueError(msg)
