@@ -21,10 +21,11 @@ from honestbayes.data import Binarization, as_source, encode_labels
 from honestbayes.data.binarization import BinarizeOption
 from honestbayes.data.kinds import Kind
 from honestbayes.data.source import Source
-from honestbayes.files.fields import Choice, Field, Known
+from honestbayes.files.fields import Choice, Field, Known, Whole
 from honestbayes.models.binary.model import FeatureTable, TrainingRows
 from honestbayes.models.mixture import general
 from honestbayes.models.mixture.general import (
+    MOST_COMPONENTS,
     ClassRows,
     GeneralComponents,
     GeneralPart,
@@ -170,6 +171,9 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
         "mixture": MixturePart,
         "general_mixture": GeneralPart,
     }
+    _parameter_fields: ClassVar[Mapping[str, Field]] = {
+        "n_components": Whole(1, MOST_COMPONENTS, absent=2),
+    }
     _fitted_choices: ClassVar[Mapping[str, Field]] = {
         "correction_": Choice("selection", None),
     }
@@ -289,6 +293,12 @@ class SelectiveMixture(SampledClassifier, TwoClassNaiveBayes):
     def _check_parameters(cls, parameters: Known, fitted: Known) -> None:
         # The pseudocounts of this model are those of components, not of classes.
         component_pseudocounts(parameters)
+        (part,) = fitted["parts"]
+        n_components = part.draws["psi"].shape[-1]
+        alone = n_components == 2 and fitted["classes"].size == 2
+        if n_components != parameters["n_components"] or alone != isinstance(part, MixturePart):
+            msg = f"the draws are of {n_components} components"
+            raise ValueError(msg)
         super()._check_parameters({**parameters, "class_pseudocounts": 1.0}, fitted)
 
     @property
