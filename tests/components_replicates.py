@@ -26,6 +26,7 @@ def draw_all(seed, fewest=5):
         alpha_0 = RESPONSE_PRIOR[1] / rng.gamma(RESPONSE_PRIOR[0])
         theta, theta_0 = rng.random(P), rng.dirichlet(np.ones(N_CLASSES))
         phi = rng.beta(alpha * theta, alpha * (1 - theta), size=(N_COMPONENTS, P))
+        phi = np.clip(phi, 1e-12, 1 - 1e-12)  # logarithms are taken
         of_class = rng.dirichlet(np.maximum(alpha_0 * theta_0, 1e-6), size=N_COMPONENTS)
         z = rng.choice(N_COMPONENTS, N + N_TEST, p=psi)
         X = (rng.random((N + N_TEST, P)) < phi[z]).astype(np.int8)
