@@ -1,9 +1,11 @@
 """The optimism of three components and three classes over their prior, 200 data sets."""
 
 import numpy as np
+import pytest
 from components_replicates import optimism
 
 
+@pytest.mark.timeout(3600)
 def test_the_interval_of_the_optimism_is_narrow_and_holds_zero_only_with_the_correction():
     found = optimism(range(200))
     ends = {}

@@ -204,7 +204,8 @@ def _seen(values: Any) -> _Seen:
         good = (cells >= 0) & (cells <= LARGEST_CODE)
         if cells.dtype.kind == "f":
             good &= cells == np.rint(cells)
-    width = int(cells.max(initial=0, where=good)) + 1
+    # Not max(where=good): with bytes in some layouts that kills the process in NumPy 2.0.
+    width = int(np.where(good, cells, 0).max(initial=0)) + 1
     index = np.where(good, cells, width).astype(np.int64) + (width + 1) * np.arange(n_columns)
     small = np.zeros(n_columns * (width + 1), dtype=bool)
     small[index.ravel()] = True
