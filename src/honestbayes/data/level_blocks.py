@@ -201,11 +201,11 @@ def _seen(values: Any) -> _Seen:
         cells = cells.view(np.uint8)
     n_columns = cells.shape[1]
     with np.errstate(invalid="ignore"):
-        good = (cells >= 0) & (cells <= LARGEST_CODE)
+        # Not Python's 255, which bytes cannot hold: NumPy 2.0 and 2.1 then crash at the "and".
+        good = (cells >= 0) & (cells <= np.int16(LARGEST_CODE))
         if cells.dtype.kind == "f":
             good &= cells == np.rint(cells)
-    # Not max(where=good): with bytes in some layouts that kills the process in NumPy 2.0.
-    width = int(np.where(good, cells, 0).max(initial=0)) + 1
+    width = int(cells.max(initial=0, where=good)) + 1
     index = np.where(good, cells, width).astype(np.int64) + (width + 1) * np.arange(n_columns)
     small = np.zeros(n_columns * (width + 1), dtype=bool)
     small[index.ravel()] = True
