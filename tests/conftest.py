@@ -77,7 +77,7 @@ TOGETHER = ("golden", "report", "cli", "files")
 LAST = ("models", "sampling", "correction", "likelihood", "statistical", "datasets", "slow")
 """Folders that take the kernels that compile longest, and find them compiled if they come late."""
 
-SAMPLED = ("factor", "mixture", "interaction", "network")
+SAMPLED = ("factor", "mixture", "interaction", "network", "covariates", "sampled")
 """What the names of other files hold that take these kernels."""
 
 
