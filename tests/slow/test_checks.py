@@ -25,7 +25,6 @@ FEW_SWEEPS = {"n_chains": 2, "n_warmup": 30, "n_draws": 30, "random_state": 0}
 SHORT = {"n_chains": 2, "n_draws": 40, "n_warmup": 10, "thin": 2}
 
 
-
 class Models(list):
     """Models with a short name: scikit-learn would spell them out in the id of every check."""
 
