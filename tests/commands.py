@@ -82,11 +82,11 @@ class Commands:
             encoding="utf-8",
         )
 
-    def __call__(self, *arguments, cwd):
-        """Run one command in a folder."""
+    def __call__(self, *arguments, cwd, **more):
+        """Run one command in a folder, with more variables in its environment."""
         with tempfile.TemporaryDirectory() as place:
             printed, told = Path(place, "out"), Path(place, "err")
-            order = [[str(word) for word in arguments], str(cwd), str(printed), str(told)]
+            order = [[*map(str, arguments)], str(cwd), str(printed), str(told), more]
             self._process.stdin.write(json.dumps(order) + "\n")
             self._process.stdin.flush()
             code = int(self._process.stdout.readline())
@@ -102,7 +102,7 @@ class Commands:
 def _wait_for_orders():
     """Fork for each line; return in the child alone."""
     while line := sys.stdin.readline():
-        arguments, folder, printed, told = json.loads(line)
+        arguments, folder, printed, told, more = json.loads(line)
         child = os.fork()
         if child:
             status = os.waitpid(child, 0)[1]
@@ -110,6 +110,7 @@ def _wait_for_orders():
             sys.stdout.flush()
             continue
         signal.alarm(LIMIT)
+        os.environ.update(more)
         os.chdir(folder)
         files = (os.devnull, os.O_RDONLY), (printed, os.O_WRONLY), (told, os.O_WRONLY)
         for number, (name, mode) in enumerate(files):

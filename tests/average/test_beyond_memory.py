@@ -1,12 +1,14 @@
 """The average of a table beyond memory is that of the same table in memory."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import dask.array as da
 import numpy as np
 import polars as pl
 import pytest
 from cut_source import CutSource
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import honestbayes
@@ -260,6 +262,20 @@ def categories(n_classes=2, shape=SHAPE):
     return X, y
 
 
+@cache
+def learned_from_categories(n_classes):
+    """Models that learn from `categories`, unfitted, and what they predict of it in memory."""
+    X, y = categories(n_classes)
+    kinds = ["categorical"] * X.shape[1]
+    models = (
+        SelectiveCategoricalNB(random_state=0),
+        SelectiveMixedNB(kinds=kinds, random_state=0),
+        HonestClassifier(kinds=kinds, **QUICK),
+    )
+    return [(model, clone(model).fit(X, y).predict_proba(X)) for model in models]
+
+
+@pytest.mark.slow_cases("dask-2", "lazy-3")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("form", ["cut", "dask", "lazy"])
 def test_categories_are_learned_and_counted_in_chunks(form, n_classes):
@@ -269,14 +285,9 @@ def test_categories_are_learned_and_counted_in_chunks(form, n_classes):
         "dask": lambda: da.from_array(X, chunks=(23, 150)),
         "lazy": lambda: pl.DataFrame(X, schema=[f"c{j}" for j in range(X.shape[1])]).lazy(),
     }
-    table, kinds = tables[form](), ["categorical"] * X.shape[1]
-    for estimator in (
-        SelectiveCategoricalNB(random_state=0),
-        SelectiveMixedNB(kinds=kinds, random_state=0),
-        HonestClassifier(kinds=kinds, **QUICK),
-    ):
-        expected = estimator.fit(X, y).predict_proba(X)
-        found = estimator.fit(table, y).predict_proba(table)
+    table = tables[form]()
+    for estimator, expected in learned_from_categories(n_classes):
+        found = clone(estimator).fit(table, y).predict_proba(table)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 

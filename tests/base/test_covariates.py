@@ -168,23 +168,41 @@ def test_a_row_with_covariates_only_gets_their_probability(kind):
 def test_files_copies_and_intervals_know_covariates(kind, tmp_path):
     frame, y = table(7)
     frame = NAIVE.get(kind, lambda same: same)(frame)
-    for given in (Z, [frame.columns.get_loc(name) for name in Z], frame.columns.isin(Z)):
-        model = kind(covariates=given).fit(frame, y)
-        proba = model.predict_proba(frame)
-        copy = model.on_kept_columns()
-        kept = frame[list(model.get_feature_names_out())]
-        assert list(kept)[-2:] == Z
-        for number, (one, rows) in enumerate([(model, frame), (copy, kept)]):
-            np.testing.assert_allclose(one.predict_proba(rows), proba, atol=1e-12)
-            path = tmp_path / f"{number}.honestbayes"
-            one.save(path)
-            loaded = honestbayes.load(path)
-            assert np.array_equal(loaded.predict_proba(rows), one.predict_proba(rows))
+    model = kind(covariates=Z).fit(frame, y)
+    proba = model.predict_proba(frame)
+    copy = model.on_kept_columns()
+    kept = frame[list(model.get_feature_names_out())]
+    assert list(kept)[-2:] == Z
+    for number, (one, rows) in enumerate([(model, frame), (copy, kept)]):
+        np.testing.assert_allclose(one.predict_proba(rows), proba, atol=1e-12)
+        path = tmp_path / f"{number}.honestbayes"
+        one.save(path)
+        loaded = honestbayes.load(path)
+        assert np.array_equal(loaded.predict_proba(rows), one.predict_proba(rows))
     bounds = model.predict_proba_interval(frame[:20], n_draws=400)
     assert np.all((bounds[:, 0] < proba[:20, 1]) & (proba[:20, 1] < bounds[:, 1]))
     some = model.predict_proba_interval(frame[3:5], n_draws=400)
     np.testing.assert_allclose(some, bounds[3:5], atol=1e-9)
     assert model.contributions(frame[:2]).values.shape[1] >= 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_covariates_are_named_or_numbered_or_flagged(kind, tmp_path):
+    frame, y = table(7)
+    frame = NAIVE.get(kind, lambda same: same)(frame)
+    of_average = {"effort": "quick"} if kind is HonestClassifier else {}
+    expected = kind(covariates=Z, **of_average).fit(frame, y).predict_proba(frame)
+    for given in ([frame.columns.get_loc(name) for name in Z], frame.columns.isin(Z)):
+        model = kind(covariates=given, **of_average).fit(frame, y)
+        np.testing.assert_allclose(model.predict_proba(frame), expected, atol=1e-12)
+        kept = frame[list(model.get_feature_names_out())]
+        assert list(kept)[-2:] == Z
+        copy = model.on_kept_columns()
+        np.testing.assert_allclose(copy.predict_proba(kept), expected, atol=1e-12)
+        for one, rows in [(model, frame), (copy, kept)]:
+            one.save(tmp_path / "model.honestbayes")
+            loaded = honestbayes.load(tmp_path / "model.honestbayes")
+            assert np.array_equal(loaded.predict_proba(rows), one.predict_proba(rows))
 
 
 def test_other_prevalences_change_the_odds_by_one_factor():

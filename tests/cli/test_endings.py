@@ -231,11 +231,12 @@ QUICK = (
 )
 
 
-def test_a_width_of_no_columns_hides_nothing(tmp_path):
+def test_a_width_of_no_columns_hides_nothing(run, tmp_path):
     write(patients(12, 3), tmp_path / "t.csv")
     words = ("report", "t.csv", *QUICK)
-    usual = run_alone(*words, cwd=tmp_path, TERM="xterm", COLUMNS="80").done()
-    assert run_alone(*words, cwd=tmp_path, TERM="xterm", COLUMNS="0").done() == usual
+    usual = run(*words, cwd=tmp_path, TERM="xterm", COLUMNS="80").done()
+    assert run(*words, cwd=tmp_path, TERM="xterm", COLUMNS="40").done() != usual
+    assert run(*words, cwd=tmp_path, TERM="xterm", COLUMNS="0").done() == usual
     assert "Report: t-report/report.html" in usual
 
 

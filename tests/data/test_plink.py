@@ -378,7 +378,7 @@ class TestCommandLine:
         write_plink(tmp_path, halves[1], "second", phenotype=[-9] * (len(y) - 40))
         done = CliRunner().invoke(app, [
             "report", str(tmp_path / "first.bed"), "--target", "phenotype", "--quick",
-            "--out", str(tmp_path / "out"),
+            "--model", "mixed", "--out", str(tmp_path / "out"),
         ])  # fmt: skip
         assert done.exit_code == 0, done.output
         assert "numbers of copies (0, 1, 2) of one allele" in " ".join(done.output.split())

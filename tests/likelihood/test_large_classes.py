@@ -6,6 +6,7 @@ The oracle sums logarithms of the single factors of equation 18 at many more nod
 import numpy as np
 import oracles_learned as oracle
 import pytest
+from grids import each_once
 from planted_features import PRIOR, draw_features
 
 from honestbayes import SelectiveBernoulliNB, SelectiveCategoricalNB
@@ -146,9 +147,7 @@ def test_many_pairs_go_by_tables_within_the_bound(monkeypatch, sizes, alpha):
     assert np.any(fast[:, :20] != by_logarithms)  # few pairs have no tables
 
 
-@pytest.mark.parametrize("error", [1e-2, 1e-5, 1e-8])
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("sizes", SIZES[:3])
+@each_once("sizes, error, alpha", SIZES[:3], [1e-2, 1e-5, 1e-8], ALPHAS)
 def test_so_many_nodes_keep_the_error_in_each_cell(sizes, alpha, error):
     found = pairs(sizes)
     n_nodes = quadrature.nodes_for_error(N_CELLS, alpha, sizes, (0.0, 1.0), error)

@@ -286,7 +286,8 @@ def test_sections_that_a_first_reading_does_not_need_are_folded_and_open_by_a_li
     assert page.locator("#methods table").is_visible()
     assert not page.locator("#cases").is_visible()
     page.click("#contents a >> text=Predictions")
-    assert page.locator("#cases").is_visible()
+    # The section opens when the browser reports the new address, which may be after the click.
+    page.locator("#cases").wait_for(state="visible", timeout=5000)
     assert not page.locator("#tripod").is_visible()
     page.click("#unfold")
     assert page.locator("#tripod").is_visible()

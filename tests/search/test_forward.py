@@ -171,6 +171,10 @@ def test_whole_numbers_as_weights_are_rows_repeated():
     np.testing.assert_allclose(weighted.train_score, repeated.train_score, atol=1e-12)
 
 
+# The ordinary run has each pair of settings.
+@pytest.mark.slow_cases(
+    "1.0-log_loss-3", "1.0-squared_error-2", "1e-200-log_loss-2", "1e-200-squared_error-3"
+)
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("scoring", ["log_loss", "squared_error"])
 @pytest.mark.parametrize("smoothing", [1.0, 1e-200])

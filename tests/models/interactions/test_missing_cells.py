@@ -231,6 +231,7 @@ def test_impossible_donors_in_a_file_are_refused(fitted, name, value):
         InteractionFit.from_plain(Entries(content, arrays), known)
 
 
+@pytest.mark.slow_cases("2")
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_thorough_average_gives_an_empty_row_the_class_shares(n_classes):
     X, y = table(80, n_classes)
@@ -239,6 +240,12 @@ def test_a_thorough_average_gives_an_empty_row_the_class_shares(n_classes):
     empty = hidden(X[:1], *X.columns)
     # Networks have a prior of the class of their own, so that theirs are a little different.
     np.testing.assert_allclose(model.predict_proba(empty)[0], shares_of(y), atol=0.005)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_an_average_without_networks_gives_an_empty_row_the_class_shares_exactly(n_classes):
+    X, y = table(80, n_classes)
+    empty = hidden(X[:1], *X.columns)
     candidates = ["interactions", "categorical"]
     model = HonestClassifier(effort="thorough", candidates=candidates, random_state=0).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(empty)[0], shares_of(y), atol=1e-9)
