@@ -20,6 +20,9 @@ def test_the_version_is_the_same_everywhere() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     assert found("CITATION.cff", r"^version: (\S+)$") == project
     assert found("CHANGELOG.md", r"^## \[(\d\S*)\] - \d{4}-\d\d-\d\d$") == project
+    recipe = ROOT / "conda-recipe"
+    if recipe.is_dir():  # not in the source distribution
+        assert found("conda-recipe/meta.yaml", r'^{% set version = "(\S+)" %}$') == project
     assert version("honestbayes") == project
 
 
