@@ -9,7 +9,6 @@ checked where the chains went.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -28,7 +27,7 @@ from honestbayes.base.parameters import (
     theta_interval,
     whole_number,
 )
-from honestbayes.base.part import Describe, FoldMemo, tie_breaker
+from honestbayes.base.part import FoldMemo, tie_breaker
 from honestbayes.base.sampled import SampledTraining, check_chain_parameters
 from honestbayes.correction.components_table import (
     ComponentsFactor,
@@ -37,28 +36,22 @@ from honestbayes.correction.components_table import (
     can_be_built,
 )
 from honestbayes.correction.event import event_of
-from honestbayes.data import Binarization, as_source
+from honestbayes.data import Binarization
 from honestbayes.data.binarization import BinarizeOption, learn_binarization
-from honestbayes.data.source import DescribeColumns, RowsOf, Source, dense_values
+from honestbayes.data.source import DescribeColumns, RowsOf, Source
 from honestbayes.files.fields import (
-    CLOSE,
     Check,
     Counts,
-    Entries,
     Field,
     Floats,
     Known,
-    Plain,
     Weights,
-    joined,
-    record_from_plain,
-    record_to_plain,
 )
 from honestbayes.likelihood.quadrature import AlphaPrior
 from honestbayes.models.binary.model import ZeroOne
-from honestbayes.models.mixture.model import BY_DESIGN, MANY_MISSING, NUMBERS, missing_share
+from honestbayes.models.mixture.model import BY_DESIGN, NUMBERS, ComponentPart
 from honestbayes.sampling.chains import Form, Info, State
-from honestbayes.sampling.draws import Draws, draws_from_plain
+from honestbayes.sampling.draws import Draws
 from honestbayes.sampling.runs import Sampling, sample
 from honestbayes.selection import DiscardedGroup, Selection, select
 from honestbayes.selection.correlation import equivalent_r_squared, rank_features
@@ -545,70 +538,14 @@ class ClassRows:
         return binarization.cut_values(RowsOf(self.source, rows).take(columns))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GeneralPart:
-    """Fitted binary features of a mixture of K components and C classes.
+class GeneralPart(ComponentPart):
+    """Fitted binary features of K components and C classes."""
 
-    Attributes
-    ----------
-    selection : Selection
-        What was kept and discarded.
-    binarization : Binarization
-        How values of the kept columns become 0/1.
-    correlation : ndarray of shape (k,)
-        Training correlation of each kept column with the class, or its equivalent.
-    draws : Draws
-        Of all chains.
-    interrupted : bool
-        Whether the user stopped the chains before their end.
-    """
-
-    selection: Selection
-    binarization: Binarization
-    correlation: FloatArray
-    draws: Draws
-    interrupted: bool = False
-
-    def to_plain(self) -> Plain:
-        """Return cuts, correlations and draws as plain data."""
-        fields = draw_fields(by_design=bool(self.selection.always_kept))
-        draws = {name: self.draws[name] for name in fields}
-        return joined(
-            record_to_plain(self.binarization), ({}, {**draws, "correlation": self.correlation})
-        )
-
-    @classmethod
-    def from_plain(cls, entries: Entries, known: Known) -> GeneralPart:
-        """Return the part that `to_plain` described; refuse draws that cannot be."""
-        selection = known["selection"]
-        known = {**known, "n_cases": sum(selection.class_counts)}
-        binarization = record_from_plain(Binarization, entries, known)
-        fields = draw_fields(by_design=bool(selection.always_kept))
-        draws = draws_from_plain(fields, entries, known)
-        check_draws(draws.values, entries.check)
-        field = Floats("n_columns", low=-1 - CLOSE, high=1 + CLOSE)
-        correlation = field.read(entries, "correlation", known)
-        return cls(
-            selection=selection, binarization=binarization, correlation=correlation, draws=draws
-        )
-
-    def read(self, X: Any, describe: Describe) -> ZeroOne:
-        """Return the kept columns as 0/1."""
-        return self.binarization.apply(dense_values(as_source(X)), describe)
-
-    def log_likelihood(self, values: ZeroOne) -> FloatArray:
-        """Return log P(x | class), shape (n, C)."""
-        return log_joint(self.draws, *values) - self.log_prior
-
-    def rows(self, values: ZeroOne, rows: slice) -> ZeroOne:
-        """Return some rows of values that were read."""
-        ones, missing = values
-        return ones[rows], None if missing is None else missing[rows]
-
-    @property
-    def log_prior(self) -> FloatArray:
-        """Log class probabilities before features are seen."""
-        return log_class_prior(self.draws)
+    __slots__ = ()
+    _fields = staticmethod(draw_fields)
+    _check = staticmethod(check_draws)
+    _log_joint = staticmethod(log_joint)
+    _log_class_prior = staticmethod(log_class_prior)
 
 
 @dataclass(frozen=True, slots=True)
@@ -629,14 +566,8 @@ class GeneralTraining(SampledTraining):
     def fit(self) -> GeneralPart:
         """Fit all rows, and warn if many cells of discarded features are missing."""
         part = self._run(self._whole(None), self.sampling)
-        missing = missing_share(part.selection)
-        if self.settings.model.correct and missing > MANY_MISSING:
-            warnings.warn(
-                f"{missing:.0%} of the cells of discarded features are missing; the correction "
-                "treats these features as complete, and is weaker than it should be.",
-                UserWarning,
-                stacklevel=4,
-            )
+        if self.settings.model.correct:
+            part.warn_if_many_are_missing()
         return part
 
     def _whole(self, _memo: FoldMemo | None) -> IntArray:

@@ -8,9 +8,9 @@ conditionals of the labels and of alpha.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import logsumexp
@@ -465,8 +465,11 @@ MANY_MISSING = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MixturePart:
-    """Fitted binary features of a mixture, of a problem with two classes.
+class ComponentPart:
+    """Fitted binary features of a mixture.
+
+    Subclasses name the functions of their draws: fields in files, what files are refused for, and
+    log P(x, class) and log P(class).
 
     Attributes
     ----------
@@ -475,7 +478,7 @@ class MixturePart:
     binarization : Binarization
         How values of the kept columns become 0/1.
     correlation : ndarray of shape (k,)
-        Training correlation of each kept column with the class.
+        Training correlation of each kept column with the class, or its equivalent.
     draws : Draws
         Of all chains.
     interrupted : bool
@@ -488,24 +491,28 @@ class MixturePart:
     draws: Draws
     interrupted: bool = False
 
+    _fields: ClassVar[Callable[..., Mapping[str, Field]]]
+    _check: ClassVar[Callable[..., None]]
+    _log_joint: ClassVar[Callable[..., FloatArray]]
+    _log_class_prior: ClassVar[Callable[..., FloatArray]]
+
     def to_plain(self) -> Plain:
         """Return cuts, correlations and draws as plain data."""
-        fields = draw_fields(by_design=bool(self.selection.always_kept))
+        fields = self._fields(by_design=bool(self.selection.always_kept))
         draws = {name: self.draws[name] for name in fields}
         return joined(
             record_to_plain(self.binarization), ({}, {**draws, "correlation": self.correlation})
         )
 
     @classmethod
-    def from_plain(cls, entries: Entries, known: Known) -> MixturePart:
+    def from_plain(cls, entries: Entries, known: Known) -> Self:
         """Return the part that `to_plain` described; refuse draws that cannot be."""
-        entries.check(known["n_classes"] == 2, "selection", "is not one of two classes")
         selection = known["selection"]
         known = {**known, "n_cases": sum(selection.class_counts)}
         binarization = record_from_plain(Binarization, entries, known)
-        fields = draw_fields(by_design=bool(selection.always_kept))
+        fields = cls._fields(by_design=bool(selection.always_kept))
         draws = draws_from_plain(fields, entries, known)
-        check_draws(draws.values, entries.check)
+        cls._check(draws.values, entries.check)
         field = Floats("n_columns", low=-1 - CLOSE, high=1 + CLOSE)
         correlation = field.read(entries, "correlation", known)
         return cls(
@@ -517,8 +524,8 @@ class MixturePart:
         return self.binarization.apply(dense_values(as_source(X)), describe)
 
     def log_likelihood(self, values: ZeroOne) -> FloatArray:
-        """Return log P(x | class), shape (n, 2)."""
-        return log_joint(self.draws, *values) - self.log_prior
+        """Return log P(x | class), shape (n, C)."""
+        return self._log_joint(self.draws, *values) - self.log_prior
 
     def rows(self, values: ZeroOne, rows: slice) -> ZeroOne:
         """Return some rows of values that were read."""
@@ -528,7 +535,34 @@ class MixturePart:
     @property
     def log_prior(self) -> FloatArray:
         """Log class probabilities before features are seen."""
-        return log_class_prior(self.draws)
+        return self._log_class_prior(self.draws)
+
+    def warn_if_many_are_missing(self) -> None:
+        """Warn that P(S) is that of complete features, where many of their cells are missing."""
+        missing = missing_share(self.selection)
+        if missing > MANY_MISSING:
+            warnings.warn(
+                f"{missing:.0%} of the cells of discarded features are missing; the correction "
+                "treats these features as complete, and is weaker than it should be.",
+                UserWarning,
+                stacklevel=5,
+            )
+
+
+class MixturePart(ComponentPart):
+    """Fitted binary features of two components, of a problem with two classes."""
+
+    __slots__ = ()
+    _fields = staticmethod(draw_fields)
+    _check = staticmethod(check_draws)
+    _log_joint = staticmethod(log_joint)
+    _log_class_prior = staticmethod(log_class_prior)
+
+    @classmethod
+    def from_plain(cls, entries: Entries, known: Known) -> Self:
+        """Return the part that `to_plain` described; refuse more classes."""
+        entries.check(known["n_classes"] == 2, "selection", "is not one of two classes")
+        return super().from_plain(entries, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -552,14 +586,8 @@ class MixtureTraining(SampledTraining):
     def fit(self) -> MixturePart:
         """Fit all rows, and warn if many cells of discarded features are missing."""
         part = self._run(self._whole(None), self.sampling)
-        missing = missing_share(part.selection)
-        if self.settings.model.correct and missing > MANY_MISSING:
-            warnings.warn(
-                f"{missing:.0%} of the cells of discarded features are missing; the correction "
-                "treats these features as complete, and is weaker than it should be.",
-                UserWarning,
-                stacklevel=4,
-            )
+        if self.settings.model.correct:
+            part.warn_if_many_are_missing()
         return part
 
     def _whole(self, _memo: FoldMemo | None) -> _Statistic:
