@@ -236,7 +236,7 @@ def test_a_table_may_come_from_the_standard_input(tmp_path):
 
 ROWS_OF_R = "\n".join(
     " ".join([f'"{i}"', *(f'"{c}"' if isinstance(c, str) else str(c) for c in row)])
-    for i, row in enumerate(FRAME.astype(object).fillna("NA").to_numpy().tolist(), 1)
+    for i, row in enumerate(FRAME.astype(object).where(FRAME.notna(), "NA").to_numpy().tolist(), 1)
 )
 NAMES_OF_R = " ".join(f'"{name}"' for name in FRAME.columns)
 WITHOUT_BLANKS = not any(" " in str(cell) for cell in FRAME.to_numpy().ravel())
