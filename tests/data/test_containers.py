@@ -97,7 +97,7 @@ TEXTS = {
 }
 REFUSED = {
     "dates or times": [
-        with_a(pd.date_range("2020", periods=N)),
+        with_a(pd.date_range("2020", periods=N, unit="us")),
         with_a(pd.date_range("2020", periods=N, tz="UTC")),
         with_a(pd.period_range("2020", periods=N)),
         with_a(pd.Categorical(pd.date_range("2020", periods=2)[Y])),
@@ -260,7 +260,7 @@ def test_a_complex_column_keeps_no_model_from_refusing_it(name):
 
 def test_dates_are_refused_with_what_to_do():
     with pytest.raises(ValueError, match="dates") as error:
-        fitted("SelectiveBernoulliNB", with_a(pd.date_range("2020", periods=N)))
+        fitted("SelectiveBernoulliNB", with_a(pd.date_range("2020", periods=N, unit="us")))
     assert str(error.value) == (
         "column 'a' holds dates or times (datetime64[us]); turn it into a number, such as days "
         "since a date, or drop it."
