@@ -114,9 +114,10 @@ class SampledEstimator(BaseEstimator):
                 for name, text in _CHAIN_PARAMETERS.items()
                 if name in defaults
             )
-            # Docstrings of classes are indented by four spaces.
+            # Docstrings are indented by four spaces, up to Python 3.12.
+            indent = "    " if f"    {_PLACEHOLDER}" in cls.__doc__ else ""
             cls.__doc__ = cls.__doc__.replace(
-                f"    {_PLACEHOLDER}", textwrap.indent(entries, "    ")
+                f"{indent}{_PLACEHOLDER}", textwrap.indent(entries, indent)
             )
 
     def _arviz_groups(self) -> tuple[Sequence[str], Sequence[str]]:
