@@ -63,14 +63,23 @@ def clean_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(missing, pa.scalar(None, trimmed.type), trimmed)
 
 
+def split_mark(mark: str) -> tuple[str, str]:
+    """Return the column for which a missing-value text holds, empty for all, and the text.
+
+    >>> split_mark("bmi=0"), split_mark("n.d."), split_mark("<=5")
+    (('bmi', '0'), ('', 'n.d.'), ('', '<=5'))
+    """
+    column, _, text = mark.rpartition("=")
+    return (column, text) if any(map(str.isalnum, column)) else ("", mark)
+
+
 def marks_of(name: str, missing: Collection[str]) -> tuple[str, ...]:
     """Return the user's missing-value texts that hold in a column: all but those of other columns.
 
     >>> marks_of("bmi", ("-", "bmi=0", "glucose=0"))
     ('-', '0')
     """
-    split = [text.rpartition("=") for text in missing]
-    return tuple(value for column, _, value in split if column in ("", name))
+    return tuple(text for column, text in map(split_mark, missing) if column in ("", name))
 
 
 def without(column: pa.ChunkedArray, name: str, missing: Collection[str]) -> pa.ChunkedArray:

@@ -30,7 +30,7 @@ from honestbayes.tables.columns import (
     decided_column,
     decided_table,
 )
-from honestbayes.tables.conversion import infer, is_number, is_text, without
+from honestbayes.tables.conversion import infer, is_number, is_text, split_mark, without
 from honestbayes.tables.encoding import Encoding, encoding_of
 from honestbayes.tables.errors import DoubtfulTable, InputError, RowLocations, listed, shown
 from honestbayes.tables.expression import SAMPLE, transposition_hint
@@ -204,9 +204,7 @@ def read_training(
     unused = [name for name in file.columns if name in file.apart - roles - named]
     wanted = [name for name in file.columns if name not in roles and name not in unused]
     read = [name for name in (target, groups, ids) if name is not None]
-    file.require(
-        [column for column, _, _ in (mark.rpartition("=") for mark in file.missing) if column]
-    )
+    file.require([column for column, _ in map(split_mark, file.missing) if column])
     table = file.read([*read, *wanted], text={name for name in (groups, ids) if name})
     _refuse_repeated_header(file, table, target)
     classes = read_target(
